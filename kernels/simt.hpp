@@ -25,6 +25,23 @@ struct PerLane {
   T value[TARE_LANES_HERE];
 };
 
+#if defined(__CUDA_ARCH__)
+#define TARE_WARPS_HERE 1
+#else
+#define TARE_WARPS_HERE 8
+#endif
+
+/// What each warp of a block keeps from step to step.
+template <class T>
+class PerWarp {
+ public:
+  TARE_HD T& of(int warp) { return of_[warp % TARE_WARPS_HERE]; }
+
+ private:
+  static_assert(TARE_WARPS_HERE == 1 || TARE_WARPS_HERE == block_warps);
+  T of_[TARE_WARPS_HERE];
+};
+
 TARE_HD inline int lane_at(int i) {
 #if defined(__CUDA_ARCH__)
   return static_cast<int>(threadIdx.x % warp_lanes);
@@ -87,6 +104,15 @@ TARE_HD inline void unrolled(const Body& body) {
 #pragma unroll
 #endif
   for (int j = 0; j < Count; ++j) body(j);
+}
+
+/// And with j = 0 ... count - 1, in a loop that stays one.
+template <class Body>
+TARE_HD inline void rolled(std::uint32_t count, const Body& body) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+  for (std::uint32_t j = 0; j < count; ++j) body(j);
 }
 
 /// Adds to what other blocks add to, too.

@@ -93,7 +93,7 @@ class Device {
 
   int ordinal_;
   cudaStream_t own_stream_ = nullptr;
-  static constexpr int most_kernels = 48;
+  static constexpr int most_kernels = 64;
   Loaded loaded_[most_kernels] = {};
   int loaded_count_ = 0;
 };

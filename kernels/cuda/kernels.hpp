@@ -4,6 +4,10 @@
 #include "kernels/dtype.hpp"
 #include "kernels/simt.hpp"
 
+namespace tare::kernels::fp8 {
+enum class Scaling : std::int32_t;
+}  // namespace tare::kernels::fp8
+
 namespace tare::kernels::cuda {
 
 /// A kernel as cudaLaunchKernel takes it, with one parameter.
@@ -41,7 +45,8 @@ Kernel rank_sums_kernel();
 
 /// Scales of whole matrices, and matrices to fp8 and back; all take MatrixArguments.
 Kernel matrix_scales_kernel();
-Kernel quantise_matrices_kernel();
+/// Of matrices of that dtype alone: f32, f16 or bf16.
+Kernel quantise_matrices_kernel(fp8::Scaling scaling, Dtype dtype);
 Kernel dequantise_matrices_kernel();
 
 /// Looks at tensors: their pieces, then the tensors; both take LookArguments.
@@ -59,8 +64,12 @@ void for_each_kernel(const Visit& visit) {
   for (const Kernel kernel : {write_kernel(), fold_kernel(), bind_kernel(), command_kernel(), slots_kernel(),
                               quantise_kernel(), dequantise_kernel(), rank_numbers_kernel(), rank_sums_kernel(),
                               look_kernel(), finish_look_kernel(), torn_kernel(), finish_torn_kernel(),
-                              matrix_scales_kernel(), quantise_matrices_kernel(), dequantise_matrices_kernel()})
+                              matrix_scales_kernel(), dequantise_matrices_kernel()})
     visit(kernel);
+  for (int scaling = 0; scaling <= 5; ++scaling) {
+    for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16})
+      visit(quantise_matrices_kernel(static_cast<fp8::Scaling>(scaling), dtype));
+  }
 }
 
 }  // namespace tare::kernels::cuda

@@ -46,12 +46,13 @@ class AmaxSeeker {
   }
 };
 
-/// A warp's part of a chunk.
+/// A warp's part of the chunk of `size` values that begins at `from_value`.
 template <class E>
-TARE_HD inline std::uint32_t amax_of_warp(const fp8::Matrix& matrix, std::uint64_t chunk, int warp) {
-  constexpr std::uint64_t share = chunk_values / block_warps;
+TARE_HD inline std::uint32_t amax_of_chunk(const fp8::Matrix& matrix, std::uint64_t from_value, std::uint32_t size,
+                                           int warp) {
+  const std::uint64_t share = size / block_warps;
   const std::uint64_t values = matrix.rows * matrix.columns;
-  const std::uint64_t begin = chunk * chunk_values + static_cast<std::uint64_t>(warp) * share;
+  const std::uint64_t begin = from_value + static_cast<std::uint64_t>(warp) * share;
   if (begin >= values) return 0;
   const auto* from = static_cast<const unsigned char*>(matrix.values) + begin * sizeof(typename E::Bits);
   const Stretch stretch = {from, nullptr, static_cast<std::uint32_t>(smaller(share, values - begin))};
@@ -91,7 +92,10 @@ TARE_HD inline void amax_block(const MatrixArguments& all, const Block& block, A
     block.each_warp([&](int warp) {
       std::uint32_t greatest = 0;
       with_element(matrix.dtype,
-                   [&](auto element) { greatest = amax_of_warp<decltype(element)>(matrix, at - first, warp); });
+                   [&](auto element) {
+                     greatest = amax_of_chunk<decltype(element)>(matrix, std::uint64_t{at - first} * all.chunk,
+                                                                 all.chunk, warp);
+                   });
       each_lane([&](int i) {
         if (lane_at(i) == 0) shared.greatest[warp] = greatest;
       });

@@ -32,6 +32,20 @@ TARE_HD inline std::uint32_t upper_bytes(std::uint32_t word, int half) {
 #endif
 }
 
+/// Bytes of both, those of `a` numbered from 0 and of `b` from 4: the digits of `which` from the lowest on say which.
+TARE_HD inline std::uint32_t chosen_bytes(std::uint32_t a, std::uint32_t b, std::uint32_t which) {
+#if defined(__CUDA_ARCH__)
+  return __byte_perm(a, b, which);
+#else
+  const std::uint64_t both = std::uint64_t{b} << 32 | a;
+  std::uint32_t chosen = 0;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    chosen |= static_cast<std::uint32_t>(both >> ((which >> (4 * i) & 7u) * 8) & 0xffu) << (8 * i);
+  }
+  return chosen;
+#endif
+}
+
 /// The greater of the lower halves, and of the upper ones, as integers.
 TARE_HD inline std::uint32_t larger_pair(std::uint32_t a, std::uint32_t b) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

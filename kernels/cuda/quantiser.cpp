@@ -17,6 +17,16 @@ void require_reachable(const void* data, int device, std::size_t index, const ch
     refuse_place(std::string(what).append(" of matrix ").append(std::to_string(index)), place, device);
 }
 
+/// The largest of which there is one for each of as many blocks as run at once.
+std::uint32_t chunk_for(std::span<const fp8::Matrix> matrices, std::uint64_t blocks) {
+  std::uint64_t values = 0;
+  for (const fp8::Matrix& matrix : matrices.first(std::min<std::size_t>(matrices.size(), most_matrices)))
+    values += matrix.rows * matrix.columns;
+  std::uint32_t chunk = most_chunk;
+  while (chunk > least_chunk && values / chunk < blocks) chunk /= 2;
+  return chunk;
+}
+
 }  // namespace
 
 DeviceQuantiser::DeviceQuantiser(int device, const fp8::Quantisation& how) : device_(device), order_(device_) {
@@ -47,15 +57,17 @@ void DeviceQuantiser::require_reachable(std::span<const fp8::Matrix> matrices) c
 
 std::span<const fp8::Matrix> DeviceQuantiser::fill(std::span<const fp8::Matrix> matrices) {
   std::uint32_t& count = arguments_.count;
+  const std::uint32_t chunk = arguments_.chunk = chunk_for(matrices, device_.most_blocks());
   std::uint64_t chunks = 0;
   std::uint64_t tiles = 0;
   for (count = 0; count < most_matrices && count < matrices.size(); ++count) {
     const fp8::Matrix& matrix = matrices[count];
-    if (chunks + chunks_of(matrix) > most_blocks || tiles + tiles_of(matrix) > most_blocks) break;
+    if (matrix.dtype != matrices[0].dtype) break;
+    if (chunks + chunks_of(matrix, chunk) > most_blocks || tiles + tiles_of(matrix) > most_blocks) break;
     arguments_.matrices[count] = with_strides(arguments_.how, matrix);
     arguments_.first_chunk[count] = static_cast<std::uint32_t>(chunks);
     arguments_.first_tile[count] = static_cast<std::uint32_t>(tiles);
-    chunks += chunks_of(matrix);
+    chunks += chunks_of(matrix, chunk);
     tiles += tiles_of(matrix);
   }
   if (count == 0) throw Refusal(unsupported, 0, "a matrix of 2^31 tiles or more", "Cut it into several.");
@@ -76,7 +88,7 @@ void DeviceQuantiser::quantise(std::span<const fp8::Matrix> matrices, cudaStream
       matrices = fill(matrices);
       const bool looks_first = fp8::looks_first(arguments_.how.scaling);
       if (looks_first) launch(matrix_scales_kernel(), arguments_.first_chunk[arguments_.count], stream);
-      launch(quantise_matrices_kernel(), arguments_.first_tile[arguments_.count], stream);
+      launch(quantise_matrices_kernel(arguments_.how.scaling, arguments_.matrices[0].dtype), arguments_.first_tile[arguments_.count], stream);
     }
   });
 }

@@ -28,6 +28,25 @@ enum class Scaling : std::int32_t { delayed, current, mxfp8, blockwise_1d, block
 /// What values become.
 enum class Format : std::int32_t { e4m3, e5m2, e2m1 };
 
+/// Calls `with` with a std::integral_constant of it.
+template <class With>
+auto with_scaling(Scaling scaling, const With& with) {
+  switch (scaling) {
+    case Scaling::delayed:
+      return with(std::integral_constant<Scaling, Scaling::delayed>());
+    case Scaling::current:
+      return with(std::integral_constant<Scaling, Scaling::current>());
+    case Scaling::mxfp8:
+      return with(std::integral_constant<Scaling, Scaling::mxfp8>());
+    case Scaling::blockwise_1d:
+      return with(std::integral_constant<Scaling, Scaling::blockwise_1d>());
+    case Scaling::blockwise_2d:
+      return with(std::integral_constant<Scaling, Scaling::blockwise_2d>());
+    default:
+      return with(std::integral_constant<Scaling, Scaling::nvfp4>());
+  }
+}
+
 /// How matrices are quantised.
 struct Quantisation {
   Scaling scaling;
@@ -189,13 +208,48 @@ TARE_HD inline std::uint8_t quantised(float value) {
   }
 }
 
+/// Two of them, the first in the lower byte, or in the lower half of a byte.
+template <Format F>
+TARE_HD inline std::uint32_t quantised_pair(float lower, float upper) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+  std::uint16_t pair;
+  if constexpr (F == Format::e4m3) {
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(upper), "f"(lower));
+    return pair;
+  } else if constexpr (F == Format::e5m2) {
+    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(upper), "f"(lower));
+    return pair;
+  }
+#endif
+  const std::uint32_t upper_bits = quantised<F>(upper);
+  return upper_bits << (F == Format::e2m1 ? 4 : 8) | quantised<F>(lower);
+}
+
+/// What fp8 or fp4 stands for: the exponents and mantissas of floats that are too small by the difference of the biases.
+template <Format F>
+TARE_HD inline float value_of(std::uint8_t bits) {
+  if constexpr (F == Format::e2m1) {
+    return float_from(bits_of(float_from((bits & 0x7u) << 22) * 0x1p126f) | (bits & 0x8u) << 28);
+  } else {
+    constexpr bool is_e4m3 = F == Format::e4m3;
+    const std::uint32_t magnitude = bits & 0x7fu;
+    if (!is_e4m3 && magnitude >= F8E5m2::beyond) return widen<F8E5m2>(bits);
+    if (is_e4m3 && magnitude == F8E4m3fn::nan) return float_from(0x7fffffffu);
+    const float value = float_from(magnitude << (is_e4m3 ? 20 : 21)) * (is_e4m3 ? 0x1p120f : 0x1p112f);
+    return float_from(bits_of(value) | (bits & 0x80u) << 24);
+  }
+}
+
 /// fp8 or fp4 as a value, multiplied; a NaN becomes NVIDIA's.
-TARE_HD inline float dequantised(Format format, std::uint8_t bits, float by) {
-  const float value = format == Format::e4m3   ? widen<F8E4m3fn>(bits)
-                      : format == Format::e5m2 ? widen<F8E5m2>(bits)
-                                               : value_of_e2m1(bits);
-  const float product = value * by;
+template <Format F>
+TARE_HD inline float dequantised(std::uint8_t bits, float by) {
+  const float product = value_of<F>(bits) * by;
   return is_nan(product) ? float_from(0x7fffffffu) : product;
+}
+TARE_HD inline float dequantised(Format format, std::uint8_t bits, float by) {
+  return format == Format::e4m3   ? dequantised<Format::e4m3>(bits, by)
+         : format == Format::e5m2 ? dequantised<Format::e5m2>(bits, by)
+                                  : dequantised<Format::e2m1>(bits, by);
 }
 
 }  // namespace tare::kernels::fp8

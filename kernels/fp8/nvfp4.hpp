@@ -14,7 +14,7 @@
 #include <cfloat>
 #include <cstdint>
 
-#include "kernels/dtype.hpp"
+#include "kernels/element.hpp"
 
 namespace tare::kernels::fp8 {
 
@@ -39,7 +39,7 @@ TARE_HD inline float nvfp4_tensor_scale(float amax) {
 /// scale.
 TARE_HD inline std::uint8_t nvfp4_block_scale(float block_amax, float tensor_scale) {
   const float scale = block_amax * (tensor_scale * (1.0f / f4_largest));
-  return narrow<F8E4m3fn>(at_most_float_max(scale), Range::saturate);
+  return cuda::saturated<F8E4m3fn>(at_most_float_max(scale));
 }
 
 /// What a block's values are multiplied by to become E2M1.
@@ -54,7 +54,14 @@ TARE_HD inline float nvfp4_value_scale(std::uint8_t block_scale, float amax) {
 
 /// To nearest even; beyond the largest is the largest, and NaN is +6, as PTX's cvt.rn.satfinite.e2m1x2 has it.
 TARE_HD inline std::uint8_t e2m1_from(float value) {
-  return is_nan(value) ? static_cast<std::uint8_t>(F4E2m1::largest) : narrow<F4E2m1>(value, Range::saturate);
+  const std::uint32_t bits = bits_of(value);
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return static_cast<std::uint8_t>(F4E2m1::largest);
+  const std::uint32_t halves = bits_of(float_from(magnitude) + 0x1p22f) & 0x7u;  // where halves are what floats round to
+  const std::uint32_t rounded = (magnitude + 0x1fffffu + (magnitude >> 22 & 1u)) >> 22;  // to a bit of mantissa
+  const std::uint32_t above = rounded - 0xfcu;                                           // 1 is 2
+  const std::uint32_t pattern = magnitude < 0x3f800000u ? halves : above < F4E2m1::largest ? above : F4E2m1::largest;
+  return static_cast<std::uint8_t>(pattern | (bits >> 28 & F4E2m1::sign));
 }
 
 TARE_HD inline float value_of_e2m1(std::uint8_t pattern) {

@@ -45,7 +45,10 @@ build() {
 sanitize() {
   command -v compute-sanitizer >/dev/null || return 77
   compute-sanitizer --tool memcheck "$build/tests/gpu/gpu_tests" "the device that is current*" || return 77
-  compute-sanitizer --tool "$1" --error-exitcode 1 "$build/tests/gpu/gpu_tests" "$2"
+  local tool=("$1")
+  # What CUDA answers for addresses of the host is no defect: tests ask of both.
+  [ "$1" != memcheck ] || tool+=(--report-api-errors no)
+  compute-sanitizer --tool "${tool[@]}" --error-exitcode 1 "$build/tests/gpu/gpu_tests" "$2"
 }
 
 torch_steps() {
@@ -74,8 +77,9 @@ check "the backend over host memory" "$tests/gpu/simulated/gpu_simulated"
 check "on the GPU: vectors, patterns, random lists, graphs, streams, waits" "$tests/gpu/gpu_tests" --durations yes
 check "on the GPU: an error left behind by another kernel" "$tests/gpu/gpu_tests" "[.breaks_the_device]"
 check "on the GPU: NCCL's own communicator, one rank" "$tests/gpu/gpu_nccl_one_rank"
-check "compute-sanitizer memcheck" sanitize memcheck "every f16*,a list takes other*,a random list is quantised*,thousands*,several looks*"
-check "compute-sanitizer racecheck" sanitize racecheck "a list takes other*,a random list is quantised*,several looks*"
+check "compute-sanitizer memcheck" sanitize memcheck "every f16*,a list takes other*,a random list is quantised*,thousands*,several looks*,a list of matrices*"
+check "compute-sanitizer racecheck" sanitize racecheck \
+  "a list takes other*,a random list is quantised*,several looks*,a list of matrices*"
 check "10,000 steps beside torch's GradScaler" torch_steps
 check "tare.torch: scalers, monitors, ranks of nccl" torch_tests
 say "$passed passed, $failed failed, $skipped not run"

@@ -124,8 +124,9 @@ Kernel finish_look_kernel() {
 Kernel matrix_scales_kernel() {
   return find<MatrixArguments>({"find_matrix_scales"});
 }
-Kernel quantise_matrices_kernel() {
-  return find<MatrixArguments>({"17quantise_matrices"});
+Kernel quantise_matrices_kernel(fp8::Scaling scaling, Dtype dtype) {
+  const std::string of = "ScalingE" + std::to_string(static_cast<int>(scaling)) + "ELNS";
+  return find<MatrixArguments>({"17quantise_matrices", of, "DtypeE" + std::to_string(static_cast<int>(dtype)) + "EE"});
 }
 Kernel dequantise_matrices_kernel() {
   return find<MatrixArguments>({"19dequantise_matrices"});

@@ -9,6 +9,7 @@
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/look.hpp"
 #include "kernels/cuda/matrix_amax.hpp"
+#include "kernels/cuda/matrix_tile.hpp"
 #include "kernels/cuda/matrix_dequantise.hpp"
 #include "kernels/cuda/rank_numbers.hpp"
 #include "kernels/cuda/rank_sums.hpp"
@@ -139,6 +140,11 @@ constexpr SimulatedKernel matrices_of{[](const void* argument, unsigned blocks, 
                                       },
                                       sizeof(MatrixArguments)};
 
+struct NothingShared {};
+void dequantising_tiles(const MatrixArguments& all, const Block& block, NothingShared&) {
+  dequantise_tiles(all, block);
+}
+
 }  // namespace
 
 Kernel observe_kernel(Dtype only) {
@@ -192,11 +198,17 @@ Kernel finish_look_kernel() {
 Kernel matrix_scales_kernel() {
   return &matrices_of<AmaxShared, amax_block>;
 }
-Kernel quantise_matrices_kernel() {
-  return &matrices_of<TileShared, quantise_tiles>;
+Kernel quantise_matrices_kernel(fp8::Scaling scaling, Dtype dtype) {
+  Kernel kernel = nullptr;
+  fp8::with_scaling(scaling, [&](auto one) {
+    with_element(dtype, [&](auto element) {
+      kernel = &matrices_of<TileShared, quantise_tiles<one.value, decltype(element)>>;
+    });
+  });
+  return kernel;
 }
 Kernel dequantise_matrices_kernel() {
-  return &matrices_of<ValuesShared, dequantise_tiles>;
+  return &matrices_of<NothingShared, dequantising_tiles>;
 }
 
 }  // namespace tare::kernels::cuda
