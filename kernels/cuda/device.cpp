@@ -143,8 +143,7 @@ void Device::finish_own() const {
 }
 
 void Device::load_kernels() {
-  int multiprocessors = 0;
-  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, ordinal_), "ask for its size");
+  check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, ordinal_), "ask for its size");
   const auto load = [&](Kernel kernel) {
     const auto end = loaded_ + loaded_count_;
     if (std::any_of(loaded_, end, [&](const Loaded& known) { return known.kernel == kernel; })) return;
@@ -152,7 +151,7 @@ void Device::load_kernels() {
     check(cudaFuncGetAttributes(&attributes, kernel), "load a kernel");
     int together = 0;
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&together, kernel, block_threads, 0), "load a kernel");
-    loaded_[loaded_count_++] = {kernel, static_cast<unsigned>(std::max(1, together * multiprocessors))};
+    loaded_[loaded_count_++] = {kernel, static_cast<unsigned>(std::max(1, together * multiprocessors_))};
   };
   for_each_kernel(load);
 }

@@ -75,6 +75,7 @@ class Device {
   unsigned blocks_for(Kernel kernel, std::uint64_t wanted) const;
   /// The most that blocks_for gives.
   unsigned most_blocks() const;
+  unsigned multiprocessors() const { return static_cast<unsigned>(multiprocessors_); }
   /// `argument`: the kernel's one parameter.
   void launch(Kernel kernel, unsigned blocks, unsigned threads, const void* argument, cudaStream_t stream) const;
   /// A stream of its own, that nobody captures and no other stream waits for: for what must be there when a call
@@ -92,6 +93,7 @@ class Device {
   void load_kernels();
 
   int ordinal_;
+  int multiprocessors_ = 1;
   cudaStream_t own_stream_ = nullptr;
   static constexpr int most_kernels = 64;
   Loaded loaded_[most_kernels] = {};

@@ -61,10 +61,10 @@ void for_each_kernel(const Visit& visit) {
     visit(unscale_kernel(static_cast<Dtype>(dtype)));
     visit(rewrite_kernel(static_cast<Dtype>(dtype)));
   }
-  for (const Kernel kernel : {write_kernel(), fold_kernel(), bind_kernel(), command_kernel(), slots_kernel(),
-                              quantise_kernel(), dequantise_kernel(), rank_numbers_kernel(), rank_sums_kernel(),
-                              look_kernel(), finish_look_kernel(), torn_kernel(), finish_torn_kernel(),
-                              matrix_scales_kernel(), dequantise_matrices_kernel()})
+  for (const Kernel kernel :
+       {write_kernel(), fold_kernel(), bind_kernel(), command_kernel(), slots_kernel(), quantise_kernel(),
+        dequantise_kernel(), rank_numbers_kernel(), rank_sums_kernel(), look_kernel(), finish_look_kernel(),
+        torn_kernel(), finish_torn_kernel(), matrix_scales_kernel(), dequantise_matrices_kernel()})
     visit(kernel);
   for (int scaling = 0; scaling <= 5; ++scaling) {
     for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16})

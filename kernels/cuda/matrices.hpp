@@ -25,7 +25,7 @@ struct MatrixProgress {
 struct MatrixArguments {
   fp8::Quantisation how;
   std::uint32_t count;
-  std::uint32_t chunk;  ///< values of one
+  std::uint32_t chunk;       ///< values of one
   MatrixProgress* progress;  ///< one a matrix
   std::uint32_t first_chunk[most_matrices + 1];
   std::uint32_t first_tile[most_matrices + 1];

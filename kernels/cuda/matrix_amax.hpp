@@ -91,11 +91,9 @@ TARE_HD inline void amax_block(const MatrixArguments& all, const Block& block, A
     const std::uint32_t first = all.first_chunk[index];
     block.each_warp([&](int warp) {
       std::uint32_t greatest = 0;
-      with_element(matrix.dtype,
-                   [&](auto element) {
-                     greatest = amax_of_chunk<decltype(element)>(matrix, std::uint64_t{at - first} * all.chunk,
-                                                                 all.chunk, warp);
-                   });
+      with_element(matrix.dtype, [&](auto element) {
+        greatest = amax_of_chunk<decltype(element)>(matrix, std::uint64_t{at - first} * all.chunk, all.chunk, warp);
+      });
       each_lane([&](int i) {
         if (lane_at(i) == 0) shared.greatest[warp] = greatest;
       });

@@ -1,5 +1,5 @@
-// Matrices made values again, from their rows or, where there are none, from their columns: patch by patch, as they were
-// quantised.
+// Matrices made values again, from their rows or, where there are none, from their columns: patch by patch, as they
+// were quantised.
 #pragma once
 
 #include "kernels/cuda/matrix_lines.hpp"

@@ -16,7 +16,8 @@ template <Dtype D>
 inline constexpr int tiles_together = D == Dtype::f32 ? 2 : 3;
 
 template <fp8::Scaling S, Dtype D>
-__global__ void __launch_bounds__(threads, tiles_together<D>) quantise_matrices(const __grid_constant__ MatrixArguments arguments) {
+__global__ void __launch_bounds__(threads, tiles_together<D>)
+    quantise_matrices(const __grid_constant__ MatrixArguments arguments) {
   __shared__ TileShared shared;
   quantise_tiles<S, Element<D>>(arguments, {blockIdx.x, gridDim.x}, shared);
 }

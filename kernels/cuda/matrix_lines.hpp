@@ -1,5 +1,5 @@
-// What a lane writes of a side, or reads: eight values of each of eight lines, a line being a row of the side as it lies
-// in memory.
+// What a lane writes of a side, or reads: eight values of each of eight lines, a line being a row of the side as it
+// lies in memory.
 #pragma once
 
 #include "kernels/cuda/matrices.hpp"
@@ -85,8 +85,8 @@ TARE_HD inline Lines<fp8::Format::e4m3> load_lines(const void* side, std::uint64
   const auto* from = static_cast<const std::uint8_t*>(side) + row * pitch + column / in_byte;
   const std::uint32_t height = left_of(rows, row, patch_side);
   const std::uint32_t width = left_of(columns, column, patch_side);
-  const bool is_plain = height == patch_side && width == patch_side &&
-                        (reinterpret_cast<std::uintptr_t>(from) | pitch) % size == 0;
+  const bool is_plain =
+      height == patch_side && width == patch_side && (reinterpret_cast<std::uintptr_t>(from) | pitch) % size == 0;
   Lines<fp8::Format::e4m3> lines;
   unrolled<patch_side>([&](int i) {
     auto& words = lines.of[i].words;

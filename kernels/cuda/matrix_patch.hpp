@@ -72,8 +72,8 @@ TARE_HD inline Patch<E> load_patch(const fp8::Matrix& matrix, std::uint64_t row,
     const std::uint32_t count = static_cast<std::uint32_t>(r) < rows ? columns : 0;
     unrolled<patch_side / in_double>([&](int d) {
       const auto first = static_cast<std::uint32_t>(d * in_double);
-      const std::uint64_t words =
-          load_some<Bits>(from + static_cast<std::uint64_t>(r) * pitch + first * sizeof(Bits), left_of(count, first, in_double));
+      const std::uint64_t words = load_some<Bits>(from + static_cast<std::uint64_t>(r) * pitch + first * sizeof(Bits),
+                                                  left_of(count, first, in_double));
       patch.words[r][2 * d] = static_cast<std::uint32_t>(words);
       patch.words[r][2 * d + 1] = static_cast<std::uint32_t>(words >> 32);
     });
@@ -103,7 +103,8 @@ TARE_HD inline void store_patch(const fp8::Matrix& matrix, std::uint64_t row, st
     const std::uint32_t count = static_cast<std::uint32_t>(r) < rows ? columns : 0;
     unrolled<patch_side / in_double>([&](int d) {
       const auto first = static_cast<std::uint32_t>(d * in_double);
-      store_some<Bits>(to + static_cast<std::uint64_t>(r) * pitch + first * sizeof(Bits), left_of(count, first, in_double),
+      store_some<Bits>(to + static_cast<std::uint64_t>(r) * pitch + first * sizeof(Bits),
+                       left_of(count, first, in_double),
                        std::uint64_t{patch.words[r][2 * d + 1]} << 32 | patch.words[r][2 * d]);
     });
   });

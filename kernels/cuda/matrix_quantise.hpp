@@ -110,9 +110,8 @@ TARE_HD inline Eight<F> eight_of(const ValueAt& value_at) {
 template <fp8::Format F, class E, class FactorAt>
 TARE_HD inline Lines<F> rows_of(const Patch<E>& patch, const FactorAt& factor_at) {
   Lines<F> lines;
-  unrolled<patch_side>([&](int r) {
-    lines.of[r] = eight_of<F>([&](int c) { return patch.value(r, c) * factor_at(r, c); });
-  });
+  unrolled<patch_side>(
+      [&](int r) { lines.of[r] = eight_of<F>([&](int c) { return patch.value(r, c) * factor_at(r, c); }); });
   return lines;
 }
 
@@ -133,9 +132,8 @@ TARE_HD inline void write_columnwise(const Tile& tile, const Place& place, const
   if (matrix.columnwise.data == nullptr) return;
   if constexpr (fp8::transposes(S)) {
     Lines<F> lines;
-    unrolled<patch_side>([&](int c) {
-      lines.of[c] = eight_of<F>([&](int r) { return patch.value(r, c) * factors.of[c]; });
-    });
+    unrolled<patch_side>(
+        [&](int c) { lines.of[c] = eight_of<F>([&](int r) { return patch.value(r, c) * factors.of[c]; }); });
     store_lines(matrix.columnwise.data, matrix.columns, matrix.rows, tile.column + place.column, tile.row + place.row,
                 lines);
   } else {
@@ -151,8 +149,7 @@ TARE_HD inline void write_both(const Tile& tile, const Place& place, const Patch
   const std::uint64_t row = tile.row + place.row;
   const std::uint64_t column = tile.column + place.column;
   Lines<F> lines = rows_of<F>(patch, [&](int, int) { return factor; });
-  if (matrix.rowwise.data != nullptr)
-    store_lines(matrix.rowwise.data, matrix.rows, matrix.columns, row, column, lines);
+  if (matrix.rowwise.data != nullptr) store_lines(matrix.rowwise.data, matrix.rows, matrix.columns, row, column, lines);
   if (matrix.columnwise.data == nullptr) return;
   turn(lines);
   store_lines(matrix.columnwise.data, matrix.columns, matrix.rows, column, row, lines);

@@ -59,15 +59,12 @@ TARE_HD inline void quantise_small_blocks(const Tile& tile, const Block& block) 
     find_amaxes(patches, amaxes);
     if (tile.matrix.rowwise.data != nullptr) {
       make_row_factors<E, S>(tile, warp, amaxes, factors);
-      each_lane([&](int i) {
-        write_rowwise<F>(tile, place_of(warp, lane_at(i)), patches.value[i], factors.value[i]);
-      });
+      each_lane([&](int i) { write_rowwise<F>(tile, place_of(warp, lane_at(i)), patches.value[i], factors.value[i]); });
     }
     if (tile.matrix.columnwise.data != nullptr) {
       make_column_factors<E, S>(tile, warp, amaxes, factors);
-      each_lane([&](int i) {
-        write_columnwise<S, F>(tile, place_of(warp, lane_at(i)), patches.value[i], factors.value[i]);
-      });
+      each_lane(
+          [&](int i) { write_columnwise<S, F>(tile, place_of(warp, lane_at(i)), patches.value[i], factors.value[i]); });
     }
   });
 }
@@ -159,15 +156,14 @@ TARE_HD inline void quantise_square(const Tile& tile, const Block& block, TileSh
   const fp8::BlockScale scale = block_scale(tile.how, amax, E::dtype, tile.of_matrix);
   block.in_one_thread([&] {
     if (tile.matrix.rowwise.data != nullptr)
-      keep(tile, tile.matrix.rowwise, rowwise_scale_at(tile.matrix, tile.row / tile_side, tile.column / tile_side), scale);
+      keep(tile, tile.matrix.rowwise, rowwise_scale_at(tile.matrix, tile.row / tile_side, tile.column / tile_side),
+           scale);
     if (tile.matrix.columnwise.data != nullptr)
       keep(tile, tile.matrix.columnwise,
            columnwise_scale_at(tile.how.scaling, tile.matrix, tile.row / tile_side, tile.column / tile_side), scale);
   });
   block.each_warp_alone([&](int warp) {
-    each_lane([&](int i) {
-      write_both<F>(tile, place_of(warp, lane_at(i)), patches.of(warp).value[i], scale.factor);
-    });
+    each_lane([&](int i) { write_both<F>(tile, place_of(warp, lane_at(i)), patches.of(warp).value[i], scale.factor); });
   });
 }
 

@@ -17,13 +17,14 @@ void require_reachable(const void* data, int device, std::size_t index, const ch
     refuse_place(std::string(what).append(" of matrix ").append(std::to_string(index)), place, device);
 }
 
-/// The largest of which there is one for each of as many blocks as run at once.
-std::uint32_t chunk_for(std::span<const fp8::Matrix> matrices, std::uint64_t blocks) {
+/// The largest of which each multiprocessor has one. More would cost more than they gain: each is an atomic operation,
+/// and those of a matrix wait for each other.
+std::uint32_t chunk_for(std::span<const fp8::Matrix> matrices, std::uint64_t multiprocessors) {
   std::uint64_t values = 0;
   for (const fp8::Matrix& matrix : matrices.first(std::min<std::size_t>(matrices.size(), most_matrices)))
     values += matrix.rows * matrix.columns;
   std::uint32_t chunk = most_chunk;
-  while (chunk > least_chunk && values / chunk < blocks) chunk /= 2;
+  while (chunk > least_chunk && values / chunk < multiprocessors) chunk /= 2;
   return chunk;
 }
 
@@ -57,7 +58,7 @@ void DeviceQuantiser::require_reachable(std::span<const fp8::Matrix> matrices) c
 
 std::span<const fp8::Matrix> DeviceQuantiser::fill(std::span<const fp8::Matrix> matrices) {
   std::uint32_t& count = arguments_.count;
-  const std::uint32_t chunk = arguments_.chunk = chunk_for(matrices, device_.most_blocks());
+  const std::uint32_t chunk = arguments_.chunk = chunk_for(matrices, device_.multiprocessors());
   std::uint64_t chunks = 0;
   std::uint64_t tiles = 0;
   for (count = 0; count < most_matrices && count < matrices.size(); ++count) {
@@ -88,7 +89,8 @@ void DeviceQuantiser::quantise(std::span<const fp8::Matrix> matrices, cudaStream
       matrices = fill(matrices);
       const bool looks_first = fp8::looks_first(arguments_.how.scaling);
       if (looks_first) launch(matrix_scales_kernel(), arguments_.first_chunk[arguments_.count], stream);
-      launch(quantise_matrices_kernel(arguments_.how.scaling, arguments_.matrices[0].dtype), arguments_.first_tile[arguments_.count], stream);
+      launch(quantise_matrices_kernel(arguments_.how.scaling, arguments_.matrices[0].dtype),
+             arguments_.first_tile[arguments_.count], stream);
     }
   });
 }

@@ -225,7 +225,8 @@ TARE_HD inline std::uint32_t quantised_pair(float lower, float upper) {
   return upper_bits << (F == Format::e2m1 ? 4 : 8) | quantised<F>(lower);
 }
 
-/// What fp8 or fp4 stands for: the exponents and mantissas of floats that are too small by the difference of the biases.
+/// What fp8 or fp4 stands for: the exponents and mantissas of floats that are too small by the difference of the
+/// biases.
 template <Format F>
 TARE_HD inline float value_of(std::uint8_t bits) {
   if constexpr (F == Format::e2m1) {

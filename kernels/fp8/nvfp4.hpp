@@ -57,7 +57,8 @@ TARE_HD inline std::uint8_t e2m1_from(float value) {
   const std::uint32_t bits = bits_of(value);
   const std::uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<std::uint8_t>(F4E2m1::largest);
-  const std::uint32_t halves = bits_of(float_from(magnitude) + 0x1p22f) & 0x7u;  // where halves are what floats round to
+  const std::uint32_t halves =
+      bits_of(float_from(magnitude) + 0x1p22f) & 0x7u;  // where halves are what floats round to
   const std::uint32_t rounded = (magnitude + 0x1fffffu + (magnitude >> 22 & 1u)) >> 22;  // to a bit of mantissa
   const std::uint32_t above = rounded - 0xfcu;                                           // 1 is 2
   const std::uint32_t pattern = magnitude < 0x3f800000u ? halves : above < F4E2m1::largest ? above : F4E2m1::largest;

@@ -4,6 +4,7 @@
 #   tests/bench/gpu.sh [TABLE]          default: build/gpu/bench.txt; exit 77 where there is no GPU
 #
 # TARE_GPU_BUILD=DIR: what was built elsewhere, for machines with a card and without tare's dependencies.
+# TRANSFORMER_ENGINE=FILE: libtransformer_engine.so, whose bytes and times are compared, too.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 table=$(realpath -m "${1:-build/gpu/bench.txt}")
@@ -27,6 +28,10 @@ fi
   echo
   if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
     python3 tests/bench/gpu_peers.py "$build/lib/libtare.so"
+    for what in bits times; do
+      [ -z "${TRANSFORMER_ENGINE:-}" ] || LD_LIBRARY_PATH=$build/lib:${LD_LIBRARY_PATH:-} \
+        python3 tests/bench/transformer_engine.py "$TRANSFORMER_ENGINE" "$what"
+    done
   else
     echo "NOT RUN: the peers: no torch with CUDA here"
   fi

@@ -1,5 +1,5 @@
-// Matrices quantised on the GPU with scales of their own values, by each recipe, and made values again, beside a copy of
-// as many bytes as must be moved: read once, both sides written once.
+// Matrices quantised on the GPU with scales of their own values, by each recipe, and made values again, beside a copy
+// of as many bytes as must be moved: read once, both sides written once.
 #include <memory>
 #include <string>
 
@@ -65,8 +65,9 @@ std::vector<kernels::fp8::Matrix> matrices_in(const Memory& memory, std::size_t&
   return matrices;
 }
 
-constexpr MatrixList lists[] = {
-    {"64 of 4,096 x 1,024", 64, 4096, 1024}, {"one of 4,096 x 4,096", 1, 4096, 4096}, {"one of 512 x 512", 1, 512, 512}};
+constexpr MatrixList lists[] = {{"64 of 4,096 x 1,024", 64, 4096, 1024},
+                                {"one of 4,096 x 4,096", 1, 4096, 4096},
+                                {"one of 512 x 512", 1, 512, 512}};
 
 /// Sets of matrices that take turns, so that none is left in the cache.
 class Turns {

@@ -150,9 +150,8 @@ TARE_API int32_t tare_fp8_set_comm(tare_fp8* fp8, const tare_comm* comm, tare_er
  * On a GPU all is enqueued on `stream`. The host waits for it where this list is not that of the last call, or the comm
  * or the slots' state is new: then it hears what the others gave. Where it is, nothing waits, and graphs take the call;
  * so a rank that comes with another list is told, and those that have the old one wait in their streams, as for a rank
- * that is gone. Buffers are kept for the last two lists, and for those that graphs hold. This has run in simulations of
- * a GPU (its code on the host, and the PTX made of it for sm_75 and sm_90) and with a stand-in for NCCL; on no card
- * yet. */
+ * that is gone. Buffers are kept for the last two lists, and for those that graphs hold. By callbacks this has run
+ * on a card; by NCCL in simulations of a GPU alone, with a stand-in for it. */
 TARE_API int32_t tare_fp8_all_reduce(tare_fp8* fp8, const tare_tensor* gradients, const uint32_t* slots, uint64_t count,
                                      const char* options_json, tare_stream stream, tare_error* error);
 

@@ -79,8 +79,8 @@ TARE_API int32_t tare_quantizer_create(tare_quantizer** out, const char* config_
 /* Quantises each matrix into those of its sides that have data; one at least. On a GPU one launch for up to 128
  * matrices, and one more before it where a scale is made of a whole matrix ("current", "nvfp4"): a kernel cannot wait
  * for all of its blocks where they do not all run at once. Nothing is uploaded, allocated or waited for, from the first
- * call on, and any call may be captured. (Tried on a simulated GPU and in an interpreter of PTX; not yet on a card.)
- * `matrices` is copied. */
+ * call on, and any call may be captured. `matrices` is copied; those that follow one another with one dtype go
+ * together. */
 TARE_API int32_t tare_quantizer_quantize(tare_quantizer* quantizer, const tare_matrix* matrices, uint64_t count,
                                          tare_stream stream, tare_error* error);
 

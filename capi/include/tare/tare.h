@@ -365,8 +365,7 @@ TARE_API int32_t tare_grads_report_reduced(tare_grads* grads, tare_stream stream
  * them how many "nans" and "infinities" there were, and "finite_max_abs" and "finite_norm" of the other values. The
  * pass itself counts them: a piece of 64 KiB at most that is not finite throughout is looked at once more, before
  * anything is written over it; on the CPU while it is in the cache, on a GPU in a launch behind the pass, and where the
- * pass writes all values are read ahead of it for that. (Tried on a simulated GPU; not yet on a card.) Waits. *out is
- * owned. */
+ * pass writes all values are read ahead of it for that. Waits. *out is owned. */
 TARE_API int32_t tare_grads_statistics(tare_text** out, const tare_grads* grads, tare_stream stream, tare_error* error);
 
 TARE_API void tare_grads_destroy(tare_grads* grads);

@@ -9,8 +9,8 @@
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/look.hpp"
 #include "kernels/cuda/matrix_amax.hpp"
-#include "kernels/cuda/matrix_tile.hpp"
 #include "kernels/cuda/matrix_dequantise.hpp"
+#include "kernels/cuda/matrix_tile.hpp"
 #include "kernels/cuda/rank_numbers.hpp"
 #include "kernels/cuda/rank_sums.hpp"
 #include "kernels/cuda/small_kernels.hpp"
@@ -201,9 +201,8 @@ Kernel matrix_scales_kernel() {
 Kernel quantise_matrices_kernel(fp8::Scaling scaling, Dtype dtype) {
   Kernel kernel = nullptr;
   fp8::with_scaling(scaling, [&](auto one) {
-    with_element(dtype, [&](auto element) {
-      kernel = &matrices_of<TileShared, quantise_tiles<one.value, decltype(element)>>;
-    });
+    with_element(
+        dtype, [&](auto element) { kernel = &matrices_of<TileShared, quantise_tiles<one.value, decltype(element)>>; });
   });
   return kernel;
 }

@@ -5,9 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "kernels/fp8/blockwise.hpp"
-#include "kernels/fp8/mxfp8.hpp"
-#include "kernels/fp8/nvfp4.hpp"
+#include "kernels/fp8/matrix.hpp"
 #include "tests/catch.hpp"
 #include "tests/places.hpp"
 
@@ -165,4 +163,23 @@ TEST_CASE("E2M1: every pattern there and back, ties to even, beyond the largest 
   CHECK(e2m1_from(1e30f) == 7);
   CHECK(e2m1_from(-INFINITY) == 15);
   CHECK(e2m1_from(NAN) == 7);
+}
+
+TEST_CASE("E2M1: floats of every exponent become what rounding their mantissas makes of them") {
+  std::uint32_t wrong = 0;
+  for (std::uint64_t bits = 0; bits <= 0xffffffffu; bits += 0x7ff) {
+    const float value = float_from(static_cast<std::uint32_t>(bits));
+    if (!is_nan(value)) wrong += e2m1_from(value) != narrow<F4E2m1>(value, Range::saturate);
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("every byte of fp8 and fp4 stands for its format's value") {
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    const auto byte = static_cast<std::uint8_t>(i);
+    INFO(i);
+    CHECK(same(value_of<Format::e4m3>(byte), widen<F8E4m3fn>(byte)));
+    CHECK(same(value_of<Format::e5m2>(byte), widen<F8E5m2>(byte)));
+    if (i < 16) CHECK(same(value_of<Format::e2m1>(byte), widen<F4E2m1>(byte)));
+  }
 }
