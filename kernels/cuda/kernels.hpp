@@ -2,11 +2,8 @@
 #pragma once
 
 #include "kernels/dtype.hpp"
+#include "kernels/fp8/matrix.hpp"
 #include "kernels/simt.hpp"
-
-namespace tare::kernels::fp8 {
-enum class Scaling : std::int32_t;
-}  // namespace tare::kernels::fp8
 
 namespace tare::kernels::cuda {
 
