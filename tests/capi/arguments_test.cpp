@@ -248,6 +248,15 @@ TEST_CASE("bytes of a path that are no UTF-8 are shown as what they are") {
   CHECK(std::string(error.message).find("/no\\xff\\xc3(\\xe2\\x82.pt\\xf0: ") == 0);
 }
 
+TEST_CASE("a path in any script, and with an emoji, is shown as it was written") {
+  tare_error error = TARE_ERROR_INIT;
+  for (const std::string path : {"/no/grün", "/no/学習", "/no/run 😀", "/no/😀😀é"}) {
+    tare_text* text = nullptr;
+    CHECK(tare_checkpoint_inspect(&text, path.c_str(), nullptr, &error) == TARE_E_IO);
+    CHECK(std::string(error.message).starts_with(path + ": "));
+  }
+}
+
 TEST_CASE_METHOD(Fixture, "a handle of another kind and a destroyed one get a status") {
   double scale = 0;
   tare_text* text = nullptr;
