@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""TransformerEngine's own library on the GPU beside tare.Quantizer: the bytes of both, and their times in turns. All that
-is needed of TransformerEngine is libtransformer_engine.so of the package transformer_engine_cu13 (2.20).
+"""TransformerEngine's own library on the GPU beside tare.Quantizer: the bytes of both, and their times in turns. All
+that is needed of TransformerEngine is libtransformer_engine.so of the package transformer_engine_cu13 (2.20).
 
     transformer_engine.py LIBTRANSFORMER_ENGINE bits|times|profile
 
 Each recipe runs in a process of its own, since that library ends a process that asks for what it has not.
 """
 import ctypes
+import itertools
 import os
 import pathlib
 import statistics
@@ -62,7 +63,8 @@ class Theirs:
         flipped = (rows, columns) if recipe == "mxfp8" else (columns, rows // half)
         self.columnwise = torch.full(flipped, 0x55, dtype=torch.uint8, device="cuda")
         width = torch.uint8 if recipe in ("mxfp8", "nvfp4") else torch.float32
-        self.scales = [torch.zeros(shape, dtype=width, device="cuda") for shape in self.scale_shapes(recipe, rows, columns)]
+        self.scales = [torch.zeros(shape, dtype=width, device="cuda")
+                       for shape in self.scale_shapes(recipe, rows, columns)]
         if MODES[recipe] == 0:
             self.scales[1] = self.scales[0]  # the two sides must share theirs
         self.amax = torch.zeros(1, device="cuda")
@@ -73,7 +75,8 @@ class Theirs:
         self._set(self.output, ROWWISE, self.rowwise, kind, (rows, columns))
         self._set(self.output, ROWWISE_INVERSE, self.scales[0], scale_kind)
         if has_columnwise:
-            self._set(self.output, COLUMNWISE, self.columnwise, kind, (rows, columns) if recipe == "mxfp8" else (columns, rows))
+            turned = (rows, columns) if recipe == "mxfp8" else (columns, rows)
+            self._set(self.output, COLUMNWISE, self.columnwise, kind, turned)
             self._set(self.output, COLUMNWISE_INVERSE, self.scales[1], scale_kind)
         if MODES[recipe] == 0:
             self._set(self.output, SCALE, self.scale, FLOAT32)
@@ -158,57 +161,56 @@ def values_of(kind, rows, columns, dtype, seed):
     return values
 
 
+ROUGH = {"format": "e4m3", "amax_epsilon": 3.0}
+BLOCKWISE = [{"format": "e4m3"}, {"format": "e5m2", "force_pow_2_scales": False}, ROUGH]
 CONFIGS = {
     "delayed": [{"format": "e4m3"}, {"format": "e5m2"}],
-    "current": [{"format": "e4m3"}, {"format": "e5m2", "force_pow_2_scales": True}, {"format": "e4m3", "amax_epsilon": 3.0}],
+    "current": [{"format": "e4m3"}, {"format": "e5m2", "force_pow_2_scales": True}, ROUGH],
     "mxfp8": [{"format": "e4m3"}, {"format": "e5m2"}],
-    "blockwise_1d": [{"format": "e4m3"}, {"format": "e5m2", "force_pow_2_scales": False}, {"format": "e4m3", "amax_epsilon": 3.0}],
-    "blockwise_2d": [{"format": "e4m3"}, {"format": "e5m2", "force_pow_2_scales": False}, {"format": "e4m3", "amax_epsilon": 3.0}],
+    "blockwise_1d": BLOCKWISE,
+    "blockwise_2d": BLOCKWISE,
     "nvfp4": [{"format": "e2m1"}],
 }
 SHAPES = ((128, 128), (256, 640), (512, 1152), (1024, 4096))
 
 
-def differing(a, b):
-    return int((a.view(torch.uint8) != b.view(torch.uint8)).sum())
+def parts_of(recipe, theirs, ours):
+    """What both have written, by name, as bytes."""
+    parts = {"rowwise": (theirs.rowwise, ours.rowwise), "columnwise": (theirs.columnwise, ours.columnwise),
+             "rowwise scales": (theirs.scales[0], ours.scales[0]),
+             "columnwise scales": (theirs.scales[1], ours.scales[1])}
+    if MODES[recipe] == 0:
+        parts |= {"amax": (theirs.amax, ours.amax), "scale": (theirs.scale, ours.scale)}
+    return {name: (a.view(torch.uint8).view(-1), b.view(torch.uint8).view(-1)) for name, (a, b) in parts.items()}
 
 
 def compare(library, recipe):
-    cases = matrices = 0
-    found = {}
-    for config in CONFIGS[recipe]:
-        for dtype in DTYPES:
-            for kind in ("normal", "wide", "special"):
-                for seed, (rows, columns) in enumerate(SHAPES):
-                    values = values_of(kind, rows, columns, dtype, 100 + seed)
-                    scale = 3.7 if recipe == "delayed" else 1.0
-                    theirs = Theirs(library, recipe, config, values, scale=scale)
-                    ours = Ours(recipe, config, values, theirs, scale=scale)
-                    stream = torch.cuda.current_stream().cuda_stream
-                    theirs.quantise(stream)
-                    ours.quantise(stream)
-                    torch.cuda.synchronize()
-                    matrices += 1
-                    parts = {"rowwise": (theirs.rowwise, ours.rowwise), "columnwise": (theirs.columnwise, ours.columnwise),
-                             "rowwise scales": (theirs.scales[0], ours.scales[0]),
-                             "columnwise scales": (theirs.scales[1], ours.scales[1])}
-                    if MODES[recipe] == 0:
-                        parts |= {"amax": (theirs.amax, ours.amax), "scale": (theirs.scale, ours.scale)}
-                    for name, (a, b) in parts.items():
-                        cases += a.numel() * a.element_size()
-                        wrong = differing(a, b)
-                        if wrong:
-                            key = (name, str(config), str(dtype), kind)
-                            found.setdefault(key, [0, "", ""])[0] += wrong
-                            where = (a.view(torch.uint8).view(-1) != b.view(torch.uint8).view(-1)).nonzero()[:4, 0].tolist()
-                            found[key][1:] = [where, [(int(a.view(torch.uint8).view(-1)[i]), int(b.view(torch.uint8).view(-1)[i]))
-                                                      for i in where]]
-    print(f"{recipe:13} {matrices} matrices, {cases} bytes: {sum(f[0] for f in found.values())} differ", flush=True)
-    for key, value in found.items():
-        print("   ", *key, *value, flush=True)
+    matrices = seen = 0
+    differences = []
+    scale = 3.7 if recipe == "delayed" else 1.0
+    stream = torch.cuda.current_stream().cuda_stream
+    for case in itertools.product(CONFIGS[recipe], DTYPES, ("normal", "wide", "special"), enumerate(SHAPES)):
+        config, dtype, kind, (seed, (rows, columns)) = case
+        values = values_of(kind, rows, columns, dtype, 100 + seed)
+        theirs = Theirs(library, recipe, config, values, scale=scale)
+        ours = Ours(recipe, config, values, theirs, scale=scale)
+        theirs.quantise(stream)
+        ours.quantise(stream)
+        torch.cuda.synchronize()
+        matrices += 1
+        for name, (a, b) in parts_of(recipe, theirs, ours).items():
+            seen += a.numel()
+            where = (a != b).nonzero()[:, 0].tolist()
+            if where:
+                first = [(at, int(a[at]), int(b[at])) for at in where[:4]]
+                words = f"    {name} of {case}: {len(where)}, the first (where, theirs, ours): {first}"
+                differences.append((len(where), words))
+    print(f"{recipe:13} {matrices} matrices, {seen} bytes: {sum(count for count, _ in differences)} differ", flush=True)
+    for _, words in differences:
+        print(words, flush=True)
 
 
-def seconds_of(works, samples=15):
+def microseconds_of(works, samples=15):
     """Of one of the works, which take turns in a captured graph; medians, each graph in turn with the other's."""
     graphs = []
     for group in works:
@@ -240,11 +242,12 @@ def time_recipe(library, recipe):
     for rows, columns in ((8192, 8192), (4096, 4096), (4096, 1024), (512, 512)):
         for has_columnwise in (False, True):
             count = max(3, min(64, int(400e6 // (rows * columns * 4))))
-            theirs = [Theirs(library, recipe, config, values_of("normal", rows, columns, torch.bfloat16, i), has_columnwise)
-                      for i in range(count)]
+            values = [values_of("normal", rows, columns, torch.bfloat16, i) for i in range(count)]
+            theirs = [Theirs(library, recipe, config, one, has_columnwise) for one in values]
             ours = [Ours(recipe, config, one.values, one) for one in theirs]
-            a, b = seconds_of([[one.quantise for one in ours], [one.quantise for one in theirs]])
-            print(f"{recipe:13} {rows} x {columns} bf16, {'both sides' if has_columnwise else 'rowwise':10} tare {a:8.2f} us, "
+            a, b = microseconds_of([[one.quantise for one in ours], [one.quantise for one in theirs]])
+            sides = "both sides" if has_columnwise else "rowwise"
+            print(f"{recipe:13} {rows} x {columns} bf16, {sides:10} tare {a:8.2f} us, "
                   f"TransformerEngine {b:8.2f} us = {b / a:.2f}x", flush=True)
 
 
@@ -280,7 +283,8 @@ def history_update(library):
         library.nvte_delayed_scaling_recipe_amax_and_scale_update_after_reduction(
             reduction, ctypes.byref(vectors[0]), ctypes.byref(vectors[1]), b"max", FORMATS["e4m3"], ctypes.c_float(0.0),
             ctypes.c_void_p(stream))
-    print(f"G7   TransformerEngine's update of 10,002 slots, history of 1,024: {seconds_of([[theirs]])[0]:.2f} us", flush=True)
+    time = microseconds_of([[theirs]])[0]
+    print(f"G7   TransformerEngine's update of 10,002 slots, history of 1,024: {time:.2f} us", flush=True)
 
 
 def in_a_process(work, *arguments):
@@ -300,11 +304,11 @@ def in_a_process(work, *arguments):
 
 
 def recipes():
-    """Those that its library has kernels for on this card: what it does of the others on Hopper is nothing, or an error of
-    the device."""
+    """Those that its library has kernels for on this card: what it does of the others on Hopper is nothing, or an error
+    of the device."""
     chosen = sys.argv[3:] or list(MODES)
-    found = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"], capture_output=True, text=True)
-    if float(found.stdout.split()[0]) >= 10:  # asked of no CUDA, which a fork does not survive
+    asked = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]  # not of CUDA: no fork survives that
+    if float(subprocess.run(asked, capture_output=True, text=True).stdout.split()[0]) >= 10:
         return chosen
     for recipe in set(chosen) & {"mxfp8", "nvfp4"}:
         print(f"{recipe:13} NOT RUN: TransformerEngine has its kernels for compute capability 10.0 and above")
