@@ -2,6 +2,21 @@
 # enabled. Which machine code is made: by default one kind for each generation that runs no older one's (8.6 runs 8.0's,
 # 10.3 10.0's, 12.1 12.0's; 8.9 is the first to convert fp8), and PTX for what comes. Developers get one kind and PTX:
 # six take minutes, and say nothing more of the code.
+
+# Those that a release of nvcc knows: 7.0 until 13, 10.0 and 12.0 from 12.8 on.
+function(tare_kinds_of release into)
+  set(kinds 75-real 80-real 89-real)
+  if(release VERSION_LESS 13)
+    list(PREPEND kinds 70-real)
+  endif()
+  if(release VERSION_LESS 12.8)
+    list(APPEND kinds 90)
+  else()
+    list(APPEND kinds 90-real 100 120)
+  endif()
+  set(${into} ${kinds} PARENT_SCOPE)
+endfunction()
+
 set_property(CACHE TARE_CUDA PROPERTY STRINGS auto on off)
 set(TARE_HAS_CUDA OFF)
 if(NOT TARE_CUDA STREQUAL "off")
@@ -15,9 +30,12 @@ if(NOT TARE_CUDA STREQUAL "off")
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-      set(kinds 75-real 80-real 89-real 90-real 100 120)
       if(TARE_DEVELOPER)
         set(kinds 90)
+      else()
+        execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE nvcc_says)
+        string(REGEX MATCH "release ([0-9.]+)" release "${nvcc_says}")
+        tare_kinds_of("${CMAKE_MATCH_1}" kinds)
       endif()
       set(CMAKE_CUDA_ARCHITECTURES ${kinds} CACHE STRING "Kinds of GPU to build for")
     endif()
