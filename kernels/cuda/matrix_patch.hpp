@@ -1,4 +1,4 @@
-// What a lane holds of a matrix's values, in registers: 8 rows of 8, as they lie in memory, and their amaxes.
+// What a lane holds of a matrix's values, in registers: 8 rows of 8, as they lie in memory.
 #pragma once
 
 #include "kernels/cuda/matrices.hpp"
