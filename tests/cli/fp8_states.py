@@ -398,6 +398,10 @@ def try_modules(command, corpus, folder):
     require(command("undo", copy, "--yes").code == DONE, copy)
     answer = command("migrate", path, "--into", copy, "--module", "blocks.h.0=layers.1", "--module", "blocks.h.1=layers.1", "--yes")
     require(answer.code == REFUSED and "two tensors of the state become 'layers.1/" in answer.reason, answer)
+    del state["params"]["slots"]
+    path.write_text(json.dumps(state))
+    answer = command("migrate", path, "--into", copy, "--yes")
+    require(answer.code == REFUSED and "slots have no names" in answer.reason and copy.read_bytes() == checkpoint.read_bytes(), answer)
     state["fields"]["scale"][0], kept = 0.0, state["fields"]["scale"][0]
     written(names)
     answer = command("migrate", path, "--into", copy, "--yes")

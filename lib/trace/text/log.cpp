@@ -17,7 +17,7 @@ constexpr std::size_t lines_joined_most = 2;
 
 bool is_power_of_two(double value) {
   int exponent = 0;
-  return value > 0 && std::frexp(value, &exponent) == 0.5;
+  return std::frexp(value, &exponent) == 0.5;
 }
 
 std::optional<float> as_float(std::optional<double> value) {

@@ -69,6 +69,19 @@ TEST_CASE("the nearest configuration counts: that of a common state inside a dis
   CHECK(saved.front().places == megatron_state.configuration);
 }
 
+TEST_CASE("a configuration is looked for in a list of one, and in no list of several or of none") {
+  const auto common = [](std::size_t count) {
+    MadeTree made;
+    const NodeId inner = made.map({{"args", megatron_args(made, made.integer(70))}});
+    const NodeId listed = made.tree.add_items(Kind::list, std::vector(count, inner), {});
+    made.tree.root = made.map({{"common_state/shard_0_1", listed}, {"optimizer", megatron_state_of(made)}});
+    return only(made.tree, {".metadata"}).configuration.size();
+  };
+  CHECK(common(1) == 3);
+  CHECK(common(2) == 0);
+  CHECK(common(0) == 0);
+}
+
 TEST_CASE("what the state stores comes before DeepSpeed's configuration, and \"auto\" is no number") {
   MadeTree made;
   const NodeId optimizer = made.map({{"dynamic_loss_scale", made.flag(true)},

@@ -1,5 +1,8 @@
 #include "lib/dialect/extra_state.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "lib/base/error.hpp"
 #include "tests/catch.hpp"
 
@@ -31,6 +34,19 @@ const std::vector<std::string> one_layer = {"l/input", "l/weight", "l/output", "
 ExtraState only_layer(const std::vector<std::string>& names) {
   const Fp8Set set = set_of(names);
   return extra_state_of(set, layers_of(set).front());
+}
+
+const Document* attribute(const DocumentMap& map, std::string_view key) {
+  const auto entry = std::ranges::find(map, key, &DocumentEntry::key);
+  return entry == map.end() ? nullptr : &entry->value;
+}
+
+/// Of the dict that a release writes.
+DocumentMap recipe_of(const ExtraState& state, TeRelease release) {
+  const Document dict = extra_state_document(state, release);
+  const Document* recipe = attribute(std::get<DocumentMap>(dict.value), "recipe");
+  REQUIRE(recipe != nullptr);
+  return std::get<DocumentObject>(recipe->value).attributes;
 }
 
 }  // namespace
@@ -98,4 +114,62 @@ TEST_CASE("what a release without recipes would lose is named") {
   state.fp8_mha = true;
   CHECK(unkept(state, {1, 13}) == "recipe.margin = 3.0, recipe.fp8_mha = True");
   CHECK(unkept(state, {2, 0}).empty());
+}
+
+TEST_CASE("a recipe says all that its state was run with, in the attributes of its release") {
+  ExtraState state = only_layer(one_layer);
+  state.margin = 1.5;
+  state.amax_compute_algo = "most_recent";
+  state.reduce_amax = false;
+  state.fp8_mha = true;
+  const DocumentMap recipe = recipe_of(state, {2, 0});
+  const auto says = [&](std::string_view key, const auto& value) {
+    const Document* said = attribute(recipe, key);
+    REQUIRE(said != nullptr);
+    return std::get<std::decay_t<decltype(value)>>(said->value) == value;
+  };
+  CHECK(says("margin", 1.5));
+  CHECK(says("amax_history_len", std::int64_t{2}));
+  CHECK(says("amax_compute_algo", std::string("most_recent")));
+  CHECK(says("reduce_amax", false));
+  CHECK(says("fp8_dpa", false));
+  CHECK(says("fp8_mha", true));
+  CHECK(attribute(recipe, "scaling_factor_compute_algo") != nullptr);
+  CHECK(says("interval", std::int64_t{-1}));
+  CHECK(attribute(recipe_of(state, {2, 2}), "interval") == nullptr);
+  state.margin = 2;
+  CHECK(std::get<std::int64_t>(attribute(recipe_of(state, {2, 0}), "margin")->value) == 2);
+}
+
+TEST_CASE("formats that are none of a recipe's are refused, where a recipe is written") {
+  ExtraState state = only_layer(one_layer);
+  for (const double backward : {448.0, 57344.0}) {
+    state.directions[1].format_max = backward;
+    CHECK_NOTHROW(extra_state_document(state, {2, 0}));
+  }
+  state.directions[1].format_max = 240;
+  CHECK_THROWS_WITH(extra_state_document(state, {2, 0}), Catch::Contains("448.0 and 240.0"));
+  CHECK_NOTHROW(extra_state_document(state, {1, 13}));
+  state.directions[1].format_max = 448;
+  state.directions[0].format_max = 57344;
+  CHECK_THROWS_AS(extra_state_document(state, {2, 0}), Error);
+}
+
+TEST_CASE("states are the same where scales, histories and formats are, bit for bit") {
+  const ExtraState state = only_layer(one_layer);
+  CHECK(same_values(state, state));
+  for (std::size_t direction = 0; direction < 2; ++direction) {
+    ExtraState other = state;
+    other.directions[direction].scale[0] *= -1;
+    CHECK_FALSE(same_values(state, other));
+    other = state;
+    other.directions[direction].history.back() += 1;
+    CHECK_FALSE(same_values(state, other));
+    other = state;
+    other.directions[direction].format_max += 1;
+    CHECK_FALSE(same_values(state, other));
+  }
+  ExtraState none = state, other_none = state;
+  none.directions[0].scale[0] = other_none.directions[0].scale[0] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(same_values(none, other_none));
 }
