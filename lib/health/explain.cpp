@@ -6,6 +6,7 @@
 #include <cmath>
 #include <span>
 
+#include "lib/base/about_equal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/health/readings.hpp"
@@ -26,7 +27,7 @@ constexpr std::size_t most_exact = 2000;
 
 /// Printed scales are float32's: compared as such.
 bool is_same(double told, double scale) {
-  return told == scale || std::abs(told - scale) <= 1e-6 * std::max(std::abs(told), std::abs(scale));
+  return about_equal(told, scale, 1e-6);
 }
 
 /// The framework whose log this is comes first; then those that most runs use.

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "lib/base/about_equal.hpp"
 #include "lib/base/text.hpp"
 
 namespace tare {
@@ -77,7 +78,7 @@ class KeptSteps {
 
 /// Both printed as some decimals of a float32.
 bool is_same(double a, double b) {
-  return a == b || std::abs(a - b) <= 1e-5 * std::max(std::abs(a), std::abs(b)) || (std::isnan(a) && std::isnan(b));
+  return about_equal(a, b, 1e-5) || (std::isnan(a) && std::isnan(b));
 }
 
 /// The scales that both tell of one moment; nothing where they tell none.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -404,4 +405,13 @@ TEST_CASE("a run that no rule explains names the first step that contradicts") {
   REQUIRE(explained.nearest);
   CHECK(explained.first_contradiction.step == 238);
   CHECK(explained.first_contradiction.told == 8192);
+}
+
+TEST_CASE("a scale that is told to be infinite is explained by no rule that has a finite one there") {
+  MadeRun run;
+  run.clean(1024, 99).growth(1024, 2048).clean(2048, 99).growth(2048, std::numeric_limits<double>::infinity());
+  const Explanation explained = explain(run.trace());
+  CHECK(explained.exact.empty());
+  REQUIRE(explained.nearest);
+  CHECK(explained.first_contradiction.step == 200);
 }
