@@ -26,9 +26,7 @@ std::string place_of(const HealthFinding& finding) {
 std::string healthy_text(const Terminal& terminal, const TraceCheckpoint& checkpoint) {
   std::string text = fmt::format("last healthy checkpoint: {}", terminal.styled(Style::good, escaped(checkpoint.path)));
   if (checkpoint.step) text += fmt::format(", step {}", *checkpoint.step);
-  for (const auto& [key, value] : checkpoint.fields) {
-    if (key == "scale") text += fmt::format(", scale {}", float_text(value));
-  }
+  if (const auto scale = checkpoint.scale()) text += fmt::format(", scale {}", float_text(*scale));
   return text + "\n";
 }
 

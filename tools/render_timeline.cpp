@@ -11,8 +11,16 @@ using namespace tare;
 
 namespace {
 
-std::string scale_text(double scale) {
-  return float_text(scale);
+/// Of the first scaler, and of no more than two others that hold another.
+std::string scales_text(const TraceCheckpoint& checkpoint) {
+  constexpr std::size_t most_others = 2;
+  const auto scale = checkpoint.scale();
+  std::string text = scale ? float_text(*scale) : "-";
+  for (std::size_t i = 0; i < checkpoint.other_scales.size(); ++i) {
+    if (i == most_others) return text + ", ...";
+    text += ", " + float_text(checkpoint.other_scales[i]);
+  }
+  return text;
 }
 
 /// What changes from checkpoint to checkpoint; settings stay.
@@ -41,19 +49,15 @@ std::string between_text(const TimelineRow& row) {
   if (!row.lowest) return "";
   std::string text = fmt::format("{} overflow{}", row.overflows, row.overflows == 1 ? "" : "s");
   if (row.growths > 0) text += fmt::format(", {} growth{}", row.growths, row.growths == 1 ? "" : "s");
-  if (*row.lowest != *row.highest) text += fmt::format(", {} .. {}", scale_text(*row.lowest), scale_text(*row.highest));
+  if (*row.lowest != *row.highest) text += fmt::format(", {} .. {}", float_text(*row.lowest), float_text(*row.highest));
   return text;
 }
 
 TableRow row_of(const Timeline& timeline, const TimelineRow& row) {
   const TraceCheckpoint& checkpoint = row.checkpoint;
-  std::string scale = "-";
-  for (const auto& [key, value] : checkpoint.fields) {
-    if (key == "scale") scale = scale_text(value);
-  }
   const std::string note = row.is_last_healthy ? "last healthy" : row.is_sick ? "sick" : "";
-  return {{checkpoint.step ? fmt::format("{}", *checkpoint.step) : "?", scale, fields_text(timeline, checkpoint),
-           between_text(row), note, path_text(timeline, checkpoint.path)},
+  return {{checkpoint.step ? fmt::format("{}", *checkpoint.step) : "?", scales_text(checkpoint),
+           fields_text(timeline, checkpoint), between_text(row), note, path_text(timeline, checkpoint.path)},
           row.is_sick           ? Style::bad
           : row.is_last_healthy ? Style::good
                                 : Style::plain};

@@ -33,9 +33,7 @@ std::string scale_text(const Terminal& terminal, const WatchEvent& event) {
 std::string checkpoint_text(const TraceCheckpoint& checkpoint) {
   std::string text = fmt::format("checkpoint {}", escaped(checkpoint.path));
   if (checkpoint.step) text += fmt::format(", step {}", *checkpoint.step);
-  for (const auto& [key, value] : checkpoint.fields) {
-    if (key == "scale") text += fmt::format(", scale {}", float_text(value));
-  }
+  if (const auto scale = checkpoint.scale()) text += fmt::format(", scale {}", float_text(*scale));
   return text + "\n";
 }
 

@@ -101,6 +101,20 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
+  if (!text.empty() && text.find_first_not_of(plain) == text.npos) return std::string(text);
+  std::string word = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      word += R"('"'"')";
+    } else {
+      word += c;
+    }
+  }
+  return word + "'";
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const CodePoint point = decode(text);

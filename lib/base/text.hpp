@@ -17,6 +17,9 @@ std::optional<double> parse_number(std::string_view text);
 /// \xNN or \u{NNNN}, and the backslash doubled: safe for a terminal, one line, and unambiguous.
 std::string escaped(std::string_view text);
 
+/// `text` as one word of a shell's command line: as it is, or in quotes. What is put around it, `escaped` leaves alone.
+std::string shell_word(std::string_view text);
+
 bool is_utf8(std::string_view text);
 
 std::string base64(std::string_view bytes);

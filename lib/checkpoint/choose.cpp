@@ -41,6 +41,14 @@ std::string listed(const Checkpoint& checkpoint, const std::vector<const Scaler*
   return text;
 }
 
+std::vector<const Scaler*> loss_scalers(const Checkpoint& checkpoint) {
+  std::vector<const Scaler*> scalers;
+  for (const Scaler& scaler : checkpoint.scalers) {
+    if (scaler.state().dialect->kind == "loss_scale") scalers.push_back(&scaler);
+  }
+  return scalers;
+}
+
 bool is_named(const std::string& name, const std::string& place) {
   return name == place || escaped(name) == place;
 }
@@ -72,11 +80,15 @@ void require_agreement(const Checkpoint& checkpoint, const std::vector<const Sca
 
 }  // namespace
 
+std::optional<std::string> place_to_choose(const Checkpoint& checkpoint, const Scaler& scaler) {
+  const std::vector<const Scaler*> candidates = loss_scalers(checkpoint);
+  const auto is_other = [&](const Scaler* other) { return other->group != scaler.group; };
+  if (std::ranges::none_of(candidates, is_other)) return std::nullopt;
+  return place_of(checkpoint, candidates, scaler);
+}
+
 std::vector<const Scaler*> chosen_scalers(const Checkpoint& checkpoint, const Choice& choice) {
-  std::vector<const Scaler*> candidates;
-  for (const Scaler& scaler : checkpoint.scalers) {
-    if (scaler.state().dialect->kind == "loss_scale") candidates.push_back(&scaler);
-  }
+  const std::vector<const Scaler*> candidates = loss_scalers(checkpoint);
   if (candidates.empty()) {
     throw Error(Status::refused, checkpoint.resolved + ": there is no loss scaler in it",
                 "tare inspect tells what is in there");

@@ -24,6 +24,9 @@ struct Choice {
 /// aligned. With `align` the entries of one group count as one scaler; all of them are given.
 std::vector<const Scaler*> chosen_scalers(const Checkpoint& checkpoint, const Choice& choice);
 
+/// What Choice::at needs to mean this loss scaler alone; nothing where it is meant without.
+std::optional<std::string> place_to_choose(const Checkpoint& checkpoint, const Scaler& scaler);
+
 struct Fp8Choice {
   std::optional<std::string> layer;  ///< a pattern with * and ?, for the layer's name or path
   bool all = false;

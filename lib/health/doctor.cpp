@@ -8,7 +8,9 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/parallel.hpp"
+#include "lib/base/text.hpp"
 #include "lib/checkpoint/listing.hpp"
+#include "lib/health/advice.hpp"
 #include "lib/health/rules.hpp"
 
 namespace tare {
@@ -47,18 +49,8 @@ bool is_trouble(const HealthFinding& finding) {
   return finding.severity != Severity::note;
 }
 
-std::optional<double> field_of(const TraceCheckpoint& checkpoint, std::string_view name) {
-  for (const auto& [key, value] : checkpoint.fields) {
-    if (key == name) return value;
-  }
-  return std::nullopt;
-}
-
-/// {healthy} and CHECKPOINT in an advice become what they stand for here.
-void fill_in(std::string& advice, std::string_view what, const std::string& with) {
-  for (std::size_t at = advice.find(what); at != std::string::npos; at = advice.find(what, at + with.size())) {
-    advice.replace(at, what.size(), with);
-  }
+bool is_usable(double scale) {
+  return std::isfinite(scale) && scale >= least_usable_scale;
 }
 
 /// A checkpoint with less than half of what the trouble began from is part of it.
@@ -88,7 +80,7 @@ class Examiner {
     if (is_sick) std::erase_if(diagnosis_.findings, [](const HealthFinding& f) { return f.code == "healthy"; });
     std::ranges::move(of_states, std::back_inserter(diagnosis_.findings));
     put_gravest_first(diagnosis_.findings);
-    tell_last_healthy(diagnosis_, trace, chosen_);
+    tell_last_healthy(diagnosis_, trace);
     if (diagnosis_.findings.empty()) diagnosis_.findings.push_back(told("healthy", "nothing is wrong with the state"));
     return std::move(diagnosis_);
   }
@@ -97,7 +89,6 @@ class Examiner {
   /// What a path is as a checkpoint.
   struct Look {
     bool is_checkpoint = false;
-    std::string resolved;
     std::string not_read;  ///< why it is none
     std::vector<HealthFinding> findings;
   };
@@ -110,7 +101,6 @@ class Examiner {
         options_.at_once);
     for (Look& look : looks) {
       has_checkpoint_ = has_checkpoint_ || look.is_checkpoint;
-      if (!look.resolved.empty()) chosen_ = std::move(look.resolved);
       if (!look.not_read.empty()) not_read_ = std::move(look.not_read);
       std::ranges::move(look.findings, std::back_inserter(findings));
     }
@@ -120,14 +110,14 @@ class Examiner {
     try {
       const Checkpoint checkpoint = options_.open(path);
       if (checkpoint.scalers.empty() && gives_a_trace(trace, path)) return {};
-      return {true, checkpoint.resolved, {}, examine(checkpoint)};
+      return {true, {}, examine(checkpoint)};
     } catch (const Error& error) {
       const bool is_other_format = error.status == Status::not_found || error.status == Status::unsupported;
       const bool is_none = is_other_format || error.status == Status::corrupt || error.status == Status::refused;
       if (is_none && gives_a_trace(trace, path)) return {};
-      if (is_unfinished_save(path)) return {true, {}, {}, {told("incomplete-checkpoint", error.what(), path)}};
+      if (is_unfinished_save(path)) return {true, {}, {told("incomplete-checkpoint", error.what(), path)}};
       if (!is_other_format) throw;
-      return {false, {}, error.what(), {}};
+      return {false, error.what(), {}};
     }
   }
 
@@ -144,7 +134,6 @@ class Examiner {
 
   const DoctorOptions& options_;
   Diagnosis diagnosis_;
-  std::string chosen_;    ///< the checkpoint that was looked at last
   std::string not_read_;  ///< why a path is no checkpoint
   bool has_checkpoint_ = false;
 };
@@ -154,7 +143,8 @@ std::string healthy_course(const Course& course) {
     return fmt::format("{} told of, and the scale of no step without: nothing in their course is wrong",
                        course.steps == 1 ? "1 overflow is" : fmt::format("{} overflows are", course.steps));
   }
-  return fmt::format("{} steps are told of, {} of them skipped: a healthy course{}", course.steps, course.overflows,
+  return fmt::format("{} told of, {} of them skipped: a healthy course{}",
+                     course.steps == 1 ? "1 step is" : fmt::format("{} steps are", course.steps), course.overflows,
                      course.has_scale ? "" : ", of which no scale is told");
 }
 
@@ -190,14 +180,20 @@ std::vector<HealthFinding> examine(const Trace& trace, const Thresholds& thresho
 std::vector<HealthFinding> examine(const Checkpoint& checkpoint) {
   std::vector<HealthFinding> findings;
   for (const Finding& found : checkpoint.findings) {
-    const Rule* rule = find_rule(found.code);
-    HealthFinding finding{.severity = found.severity, .code = found.code, .message = found.message};
-    if (rule != nullptr) finding.advice = rule->advice;
-    finding.file = found.file;
-    finding.path = found.path;
-    findings.push_back(std::move(finding));
+    const auto file = std::ranges::find(checkpoint.files, found.file, &CheckpointFile::path);
+    findings.push_back({.severity = found.severity,
+                        .code = found.code,
+                        .message = found.message,
+                        .advice = advice_about(checkpoint, found),
+                        .file = file == checkpoint.files.end() ? found.file : file->location,
+                        .path = found.path});
   }
   return findings;
+}
+
+bool is_sick(const TraceCheckpoint& checkpoint) {
+  const auto scale = checkpoint.scale();
+  return (scale && !is_usable(*scale)) || !std::ranges::all_of(checkpoint.other_scales, is_usable);
 }
 
 std::optional<TraceCheckpoint> healthy_before(const Trace& trace, std::optional<std::int64_t> step,
@@ -205,23 +201,19 @@ std::optional<TraceCheckpoint> healthy_before(const Trace& trace, std::optional<
   std::optional<TraceCheckpoint> healthy;
   for (const TraceCheckpoint& checkpoint : trace.checkpoints) {
     if (step && (!checkpoint.step || *checkpoint.step >= *step)) continue;
-    const auto scale = field_of(checkpoint, "scale");
-    const double least = step ? least_usable_scale : std::max(least_scale, least_usable_scale);
-    if (!scale || !std::isfinite(*scale) || *scale < least) continue;
+    const auto scale = checkpoint.scale();
+    if (!scale || is_sick(checkpoint) || (!step && *scale < least_scale)) continue;
     if (!healthy || checkpoint.step.value_or(0) >= healthy->step.value_or(0)) healthy = checkpoint;
   }
   return healthy;
 }
 
-void tell_last_healthy(Diagnosis& diagnosis, const Trace& trace, const std::string& chosen) {
+void tell_last_healthy(Diagnosis& diagnosis, const Trace& trace) {
   const auto trouble = std::ranges::find_if(diagnosis.findings, is_trouble);
   if (trouble != diagnosis.findings.end()) {
     diagnosis.last_healthy = healthy_before(trace, trouble->step, scale_before(*trouble));
   }
   name_healthy(diagnosis.findings, diagnosis.last_healthy);
-  for (HealthFinding& finding : diagnosis.findings) {
-    if (!chosen.empty() && finding.step == std::nullopt) fill_in(finding.advice, "CHECKPOINT", chosen);
-  }
 }
 
 void name_healthy(std::vector<HealthFinding>& findings, const std::optional<TraceCheckpoint>& healthy) {
@@ -229,7 +221,12 @@ void name_healthy(std::vector<HealthFinding>& findings, const std::optional<Trac
   const std::string before = trouble != findings.end() && trouble->step
                                  ? fmt::format("the last checkpoint before step {}", *trouble->step)
                                  : "the last checkpoint before that";
-  for (HealthFinding& finding : findings) fill_in(finding.advice, "{healthy}", healthy ? healthy->path : before);
+  const bool has_one_scaler = healthy && healthy->other_scales.empty();
+  for (HealthFinding& finding : findings) {
+    const bool goes_back = finding.advice.find("{healthy}") != std::string::npos;
+    fill_in(finding.advice, "{healthy}", healthy ? healthy->path : before);
+    if (has_one_scaler && goes_back) fill_in(finding.advice, "CHECKPOINT", shell_word(healthy->path));
+  }
 }
 
 void put_gravest_first(std::vector<HealthFinding>& findings) {

@@ -26,15 +26,17 @@ struct Diagnosis {
 /// What the trace alone tells: "healthy" or "no-scale-trace" where nothing else does.
 std::vector<HealthFinding> examine(const Trace& trace, const Thresholds& thresholds);
 
-/// What its readers found in a checkpoint: of its state, its files, its copies.
+/// What its readers found in a checkpoint: of its state, its files, its copies. Files are named by their locations.
 std::vector<HealthFinding> examine(const Checkpoint& checkpoint);
 
-/// The newest checkpoint whose scale can be used, before `step` (nothing: before its scale went below `least_scale`).
+/// Whether a scaler of it holds a scale that no run can go on with.
+bool is_sick(const TraceCheckpoint& checkpoint);
+
+/// The newest checkpoint whose scales can be used, before `step` (nothing: before its scale went below `least_scale`).
 std::optional<TraceCheckpoint> healthy_before(const Trace& trace, std::optional<std::int64_t> step, double least_scale);
 
-/// Finds Diagnosis::last_healthy, for findings with the gravest first, and puts it into their advice. `chosen`: the
-/// checkpoint that was looked at; empty: none.
-void tell_last_healthy(Diagnosis& diagnosis, const Trace& trace, const std::string& chosen);
+/// Finds Diagnosis::last_healthy, for findings with the gravest first, and puts it into their advice.
+void tell_last_healthy(Diagnosis& diagnosis, const Trace& trace);
 
 /// Names that checkpoint in the advice of each finding, or (nothing) where it would be. REQUIRES: the gravest finding
 /// first.

@@ -44,6 +44,7 @@ struct Rule {
   /// Of rules over traces; null where another rule's function finds this, too.
   void (*look)(const Examination& run, std::vector<Symptom>& found) = nullptr;
   std::span<const std::string_view> hidden_by = {};  ///< codes that say the same and more
+  std::string_view fp8_advice = {};  ///< of FP8 state that is made anew of histories; empty: as `advice`
 };
 
 /// What a rule saw in a trace.

@@ -12,17 +12,6 @@
 namespace tare {
 namespace {
 
-std::optional<double> scale_of(const TraceCheckpoint& checkpoint) {
-  for (const auto& [key, value] : checkpoint.fields) {
-    if (key == "scale") return value;
-  }
-  return std::nullopt;
-}
-
-bool is_sick(std::optional<double> scale) {
-  return scale && (!std::isfinite(*scale) || *scale < 1);
-}
-
 /// Where a stretch stands on the axis: by its step, or where there are no numbers, by its place in the log.
 double place_of(const Course& course, const Stretch& stretch, double told) {
   return course.has_steps && stretch.first.step ? static_cast<double>(*stretch.first.step) : told;
@@ -67,7 +56,7 @@ void add_between(std::vector<TimelineRow>& rows, const Course& course) {
 }
 
 std::string label_of(const TimelineRow& row) {
-  const auto scale = scale_of(row.checkpoint);
+  const auto scale = row.checkpoint.scale();
   return fmt::format("{}{}{}", row.checkpoint.path, scale ? ", scale " + float_text(*scale) : "",
                      row.is_last_healthy ? ", the last healthy one" : "");
 }
@@ -76,7 +65,7 @@ std::string label_of(const TimelineRow& row) {
 void draw_checkpoints(Timeline& timeline) {
   const bool has_curve = !timeline.curve.points.empty();
   for (const TimelineRow& row : timeline.rows) {
-    const auto scale = scale_of(row.checkpoint);
+    const auto scale = row.checkpoint.scale();
     if (!row.checkpoint.step || !scale) continue;
     const auto at = static_cast<double>(*row.checkpoint.step);
     timeline.curve.marks.push_back({at, *scale, label_of(row), row.is_last_healthy, row.is_sick});
@@ -99,12 +88,13 @@ Timeline timeline_of(const Trace& trace, const std::vector<std::string>& targets
   const auto trouble = std::ranges::find_if(
       timeline.findings, [](const HealthFinding& finding) { return finding.severity != Severity::note; });
   for (const TraceCheckpoint& checkpoint : trace.checkpoints) {
-    timeline.rows.push_back({.checkpoint = checkpoint, .is_sick = is_sick(scale_of(checkpoint))});
+    timeline.rows.push_back({.checkpoint = checkpoint, .is_sick = is_sick(checkpoint)});
   }
   const bool has_sick = std::ranges::any_of(timeline.rows, &TimelineRow::is_sick);
   if (trouble != timeline.findings.end()) {
     timeline.last_healthy = healthy_before(trace, trouble->step, 1);
   } else if (has_sick) {
+    std::erase_if(timeline.findings, [](const HealthFinding& finding) { return finding.code == "healthy"; });
     timeline.last_healthy = healthy_before(trace, std::nullopt, 1);
   }
   name_healthy(timeline.findings, timeline.last_healthy);

@@ -22,6 +22,7 @@ Json row_json(const TimelineRow& row) {
   report::add_text(members, "path", row.checkpoint.path);
   members.add("step", row.checkpoint.step ? Json(*row.checkpoint.step) : Json());
   members.add("dialect", row.checkpoint.dialect).add("fields", fields.take());
+  members.add("other_scales", report::list_of(row.checkpoint.other_scales, [](double scale) { return Json(scale); }));
   members.add("overflows_since", report::size(row.overflows)).add("growths_since", report::size(row.growths));
   members.add("lowest_since", optional_json(row.lowest)).add("highest_since", optional_json(row.highest));
   members.add("sick", row.is_sick).add("last_healthy", row.is_last_healthy);

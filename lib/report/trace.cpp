@@ -118,6 +118,7 @@ Json checkpoint_json(const TraceCheckpoint& checkpoint) {
   members.add("step", number_or_null(checkpoint.step)).add("dialect", checkpoint.dialect);
   for (const auto& [name, value] : checkpoint.fields) fields.add(report::safe_text(name), value);
   members.add("fields", fields.take());
+  members.add("other_scales", report::list_of(checkpoint.other_scales, [](double scale) { return Json(scale); }));
   return members.take();
 }
 

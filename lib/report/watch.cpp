@@ -31,11 +31,7 @@ std::optional<double> as_number(const std::optional<std::int64_t>& step) {
 }
 
 std::optional<double> scale_of(const std::optional<TraceCheckpoint>& checkpoint) {
-  if (!checkpoint) return {};
-  for (const auto& [key, value] : checkpoint->fields) {
-    if (key == "scale") return value;
-  }
-  return {};
+  return checkpoint ? checkpoint->scale() : std::nullopt;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -121,6 +122,25 @@ void count(const Checkpoint& checkpoint, const std::string& path, const Files& f
   save.checkpoint.step = step_in_name(file_name(checkpoint.files[checkpoint.scalers.front().copies.front().file].path));
 }
 
+std::optional<double> scale_of(const FoundScaler& scaler) {
+  const Value* scale = scaler.known(Role::scale);
+  const Value* number = scale == nullptr ? nullptr : scale->number();
+  return number == nullptr ? std::nullopt : std::optional(number->as_double());
+}
+
+/// What scalers behind the first hold, and copies of it that disagree.
+std::vector<double> other_scales(const Checkpoint& checkpoint) {
+  std::vector<double> scales;
+  for (std::size_t i = 1; i < checkpoint.scalers.size(); ++i) {
+    const auto scale = scale_of(checkpoint.scalers[i].state());
+    const auto is_this = [&](double other) {
+      return std::bit_cast<std::uint64_t>(other) == std::bit_cast<std::uint64_t>(*scale);
+    };
+    if (scale && std::none_of(scales.begin(), scales.end(), is_this)) scales.push_back(*scale);
+  }
+  return scales;
+}
+
 class Saves {
  public:
   /// `at_once`: so many are read at the same time.
@@ -185,6 +205,11 @@ class Saves {
 
 }  // namespace
 
+std::optional<double> TraceCheckpoint::scale() const {
+  const auto field = std::find_if(fields.begin(), fields.end(), [](const auto& each) { return each.first == "scale"; });
+  return field == fields.end() ? std::nullopt : std::optional(field->second);
+}
+
 std::optional<std::int64_t> step_in_name(std::string_view name) {
   for (const std::string_view word : step_words) {
     const std::size_t at = name.rfind(word);
@@ -214,9 +239,8 @@ std::optional<Save> read_save(const std::string& path, const Files& files, const
     Save save;
     save.checkpoint.path = path;
     save.checkpoint.dialect = scaler.dialect->name;
-    if (const Value* scale = scaler.known(Role::scale); scale != nullptr && scale->number() != nullptr) {
-      save.scale = scale->number()->as_double();
-    }
+    save.scale = scale_of(scaler);
+    save.checkpoint.other_scales = other_scales(checkpoint);
     for (const Field& field : scaler.fields) {
       const Value* number = field.value.number();
       if (number != nullptr) {

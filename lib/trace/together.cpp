@@ -272,22 +272,27 @@ std::map<std::int64_t, std::vector<double>> scales_near(const Trace& frame, cons
   return scales;
 }
 
+bool is_held(const TraceCheckpoint& checkpoint, double told) {
+  const auto is_told = [&](double scale) { return is_same(told, scale); };
+  return is_told(checkpoint.scale().value_or(told)) || std::ranges::any_of(checkpoint.other_scales, is_told);
+}
+
 /// A checkpoint holds what its step left. Where counters begin differs: its neighbours may tell the same.
 void compare_checkpoints(Trace& frame, const Trace& saved) {
   if (frame.unit != "step" || saved.checkpoints.empty()) return;
   const auto scales = scales_near(frame, saved);
   for (const TraceCheckpoint& checkpoint : saved.checkpoints) {
-    const auto scale = std::ranges::find(checkpoint.fields, "scale", [](const auto& field) { return field.first; });
-    if (!checkpoint.step || scale == checkpoint.fields.end() || scales.at(*checkpoint.step).empty()) continue;
+    const auto scale = checkpoint.scale();
+    if (!checkpoint.step || !scale || scales.at(*checkpoint.step).empty()) continue;
     bool is_told = false;
     for (std::int64_t near = -1; near <= 1; ++near) {
       is_told = is_told || std::ranges::any_of(scales.at(*checkpoint.step + near),
-                                               [&](double told) { return is_same(told, scale->second); });
+                                               [&](double told) { return is_held(checkpoint, told); });
     }
     if (is_told) continue;
     frame.warnings.push_back(
         {"sources-disagree", fmt::format("{} holds a scale of {}, and of its step, {}, {} tells one of {}",
-                                         escaped(checkpoint.path), float_text(scale->second), *checkpoint.step,
+                                         escaped(checkpoint.path), float_text(*scale), *checkpoint.step,
                                          names_of(frame), float_text(scales.at(*checkpoint.step).front()))});
     return;
   }

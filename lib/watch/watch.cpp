@@ -206,11 +206,8 @@ const std::vector<HealthFinding>& Watch::findings_of_newest() {
   of_newest_.clear();
   if (!status_.newest) return of_newest_;
   try {
-    const Checkpoint newest = options_.open(status_.newest->path);
-    of_newest_ = examine(newest);
+    of_newest_ = examine(options_.open(status_.newest->path));
     for (HealthFinding& finding : of_newest_) {
-      const auto file = std::ranges::find(newest.files, finding.file, &CheckpointFile::path);
-      if (file != newest.files.end()) finding.file = file->location;
       if (finding.file.empty()) finding.file = status_.newest->path;
     }
   } catch (const Error&) {  // it is taken away, or written again: the next look has it
@@ -228,7 +225,7 @@ void Watch::tell_findings(const Trace& trace, std::vector<WatchEvent>& events) {
   now.insert(now.end(), of_state.begin(), of_state.end());
   put_gravest_first(now);
   status_.diagnosis.last_healthy.reset();
-  tell_last_healthy(status_.diagnosis, trace, status_.newest ? status_.newest->path : std::string());
+  tell_last_healthy(status_.diagnosis, trace);
   for (const HealthFinding& finding : now) {
     if (!holds(before, finding)) events.push_back({.what = WatchEvent::What::finding, .finding = finding});
   }

@@ -14,6 +14,15 @@ TEST_CASE("a double's text reads back to the same double and always looks like a
   CHECK(float_text(-INFINITY) == "-inf");
 }
 
+TEST_CASE("a word is given to a shell in quotes where it would be more than a word, without a backslash of its own") {
+  CHECK(shell_word("run/checkpoint-4500") == "run/checkpoint-4500");
+  CHECK(shell_word("s3://a/b=1@2.pt") == "s3://a/b=1@2.pt");
+  CHECK(shell_word("a b") == "'a b'");
+  CHECK(shell_word("") == "''");
+  CHECK(shell_word("$(rm -r ~);`x`") == "'$(rm -r ~);`x`'");
+  CHECK(shell_word("it's") == R"('it'"'"'s')");
+}
+
 TEST_CASE("numbers are read in every way that a user writes them") {
   CHECK(parse_number("65536") == 65536.0);
   CHECK(parse_number("2^16") == 65536.0);
