@@ -85,6 +85,7 @@ class CourseReader {
     }
     Stretch& whole = course_.stretches.back();
     whole.steps += stretch.steps;
+    whole.unseen_within += stretch.unseen_before;
     whole.at_told += stretch.at_told;
     whole.overflows += stretch.overflows;
     whole.after = stretch.after;
@@ -109,7 +110,9 @@ class CourseReader {
     stretch.steps = covered_by(step);
     if (step.scale || step.after) stretch.at_told = stretch.steps;
     stretch.is_fatal = step.fatal;
-    stretch.is_adjacent = !step.step || !last_step_ || *step.step - *last_step_ <= reach;
+    const std::int64_t distance = step.step && last_step_ ? *step.step - *last_step_ : 0;
+    stretch.is_adjacent = distance <= reach;
+    if (!stretch.is_adjacent) stretch.unseen_before = unseen_in(distance, stretch.steps);
     count_overflows(step, stretch);
     return stretch;
   }
@@ -130,6 +133,12 @@ class CourseReader {
     const bool is_bare = step.span == 1 && !step.overflow && !step.skipped;
     const bool is_sampled = is_bare && !is_by_sample_ && course_.stride > 1 && step.step && last_step_;
     return is_sampled ? static_cast<std::uint64_t>(course_.stride) : step.span;
+  }
+
+  /// Of steps that lie so far apart, the later one of a reading that covers some.
+  [[nodiscard]] std::uint64_t unseen_in(std::int64_t distance, std::uint64_t covered) const {
+    const auto steps = static_cast<std::uint64_t>(is_by_sample_ ? distance / course_.stride : distance);
+    return steps - std::min(steps, covered);
   }
 
   static void count_overflows(const TraceStep& step, Stretch& stretch) {
@@ -225,12 +234,12 @@ class CourseReader {
     for (std::size_t i = 0; i < course_.stretches.size(); ++i) {
       const Stretch& stretch = course_.stretches[i];
       if (i == 0 || stretch.first.segment != course_.stretches[i - 1].first.segment) is_counted = false;
-      if (i > 0 && !stretch.is_adjacent) clean += unseen_before(i);
+      clean += static_cast<double>(stretch.unseen_before);
       if (stretch.grew_before && is_counted) {
         put_growth(stretch.first, clean / std::max(1.0, std::log2(stretch.before / course_.stretches[i - 1].after)));
       }
       if (stretch.grew_before) clean = 0;
-      if (stretch.kind == StretchKind::clean) clean += static_cast<double>(stretch.steps);
+      if (stretch.kind == StretchKind::clean) clean += static_cast<double>(stretch.steps + stretch.unseen_within);
       const bool has_grown = stretch.after > stretch.before && stretch.kind == StretchKind::clean;
       if (has_grown && is_counted) put_growth(stretch.first, clean);
       if (!has_grown && stretch.kind == StretchKind::clean) continue;
@@ -244,14 +253,6 @@ class CourseReader {
     course_.growths.push_back({at, clean});
     course_.window = std::min(course_.window.value_or(INFINITY), clean);
     course_.longest_window = std::max(course_.longest_window.value_or(0), clean);
-  }
-
-  /// Steps between a stretch and the one before, of which nothing is told.
-  [[nodiscard]] double unseen_before(std::size_t i) const {
-    const auto& last = course_.stretches[i - 1].last_step;
-    const auto& first = course_.stretches[i].first.step;
-    const std::int64_t gap = last && first ? *first - *last - 1 : 0;
-    return static_cast<double>(std::max<std::int64_t>(gap, 0));
   }
 
   void find_factors() {

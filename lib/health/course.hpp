@@ -30,14 +30,15 @@ struct Stretch {
   StretchKind kind = StretchKind::clean;
   CoursePlace first;
   std::optional<std::int64_t> last_step;
-  double before = 0, after = 0;  ///< the scale that it began with, and that it left
-  std::uint64_t steps = 0;       ///< that are told of
-  std::uint64_t at_told = 0;     ///< of the steps, those with a scale: DeepSpeed's reports have none, and hide growths
-  std::uint64_t overflows = 0;   ///< at least so many
-  bool grew_before = false;      ///< the scale grew unseen since the stretch before
-  bool is_adjacent = true;       ///< no step lies unseen between it and the stretch before, as far as is told
-  bool is_told = true;           ///< overflows are told, not only shown by the scale's fall
-  bool is_fatal = false;         ///< the run ended with it
+  double before = 0, after = 0;                        ///< the scale that it began with, and that it left
+  std::uint64_t steps = 0;                             ///< that are told of
+  std::uint64_t unseen_before = 0, unseen_within = 0;  ///< steps of which nothing is told
+  std::uint64_t at_told = 0;    ///< of the steps, those with a scale: DeepSpeed's reports have none, and hide growths
+  std::uint64_t overflows = 0;  ///< at least so many
+  bool grew_before = false;     ///< the scale grew unseen since the stretch before
+  bool is_adjacent = true;      ///< no step lies unseen between it and the stretch before, as far as is told
+  bool is_told = true;          ///< overflows are told, not only shown by the scale's fall
+  bool is_fatal = false;        ///< the run ended with it
 };
 
 /// Overflows that follow each other without a growth between them.

@@ -39,3 +39,8 @@ TEST_CASE("of several words the nearest counts, and of equals the first") {
   CHECK(nearest("m_scale", keys) == "scale");
   CHECK(nearest("scael", keys) == "scale");
 }
+
+TEST_CASE("words far too long to be meant are passed over, and those behind them are not") {
+  const std::vector<std::string> keys = {std::string(1 << 20, 's'), "min_scale", std::string(1 << 20, 's'), "scale"};
+  CHECK(nearest("scael", keys) == "scale");
+}

@@ -92,6 +92,11 @@ class MadeRun {
     told.after = after;
     return finish(told);
   }
+  /// Steps of which nothing is told.
+  MadeRun& unseen(std::int64_t steps) {
+    step_ += steps;
+    return *this;
+  }
   MadeRun& dies() {
     ++step_;
     TraceStep told = begin();

@@ -247,6 +247,13 @@ TEST_CASE("a growth long before the window is full is none of the rule's") {
   CHECK_FALSE(has(begin().clean(4096, 20).resume(300).growth(65536, 65536).codes(), "manual-growth"));
 }
 
+TEST_CASE("a growth is not too early whose clean steps lie where the log has a hole") {
+  MadeRun run;
+  run.clean(1024, 50).overflow(1024, 512);
+  for (double scale = 512; scale < 4096; scale *= 2) run.clean(scale, 99).growth(scale, 2 * scale);
+  CHECK_FALSE(has(run.clean(4096, 10).unseen(80).clean(4096, 9).growth(4096, 8192).codes(), "manual-growth"));
+}
+
 TEST_CASE("icefall's script doubles small scales by hand; metaseq's and mindformers' windows move by themselves") {
   const auto codes_of = [](const std::string& kind) {
     MadeRun run(kind);

@@ -187,6 +187,24 @@ TEST_CASE("MLflow's metric is named by its path, and more columns may follow") {
   CHECK(steps[1].after == 16384.0);
 }
 
+TEST_CASE("MLflow's runs are told apart by their folders, and the metrics of one run are not") {
+  const auto metrics = [](int scale) {
+    std::string text;
+    for (int step = 0; step < 30; ++step)
+      text += "176388000000" + std::to_string(step) + " " + std::to_string(scale) + ".0 " + std::to_string(step) + "\n";
+    return text;
+  };
+  const auto two =
+      trace_of({{"mlruns/1/abc/metrics/loss_scale", metrics(64)}, {"mlruns/1/def/metrics/loss_scale", metrics(32)}});
+  CHECK(warns(two, "sources-disagree"));
+  CHECK(two.segments.size() == 1);
+  CHECK(two.steps.size() == 30);
+  const auto one =
+      trace_of({{"mlruns/1/abc/metrics/loss_scale", metrics(64)}, {"mlruns/1/abc/metrics/train/loss", metrics(3)}});
+  CHECK_FALSE(warns(one, "other-source"));
+  CHECK(one.steps.size() == 30);
+}
+
 TEST_CASE("a W&B file tells its history, and ends where it is cut off") {
   std::string file(":W&B\xe1\xbe\0", 7);
   for (int step = 0; step < 9; ++step) file += wandb_row(step, 65536.0);

@@ -206,6 +206,53 @@ TEST_CASE("a log that is renamed is read to its end, and the one in its place fr
   CHECK(told(files).size() == 3);
 }
 
+TEST_CASE("a file is told to be of the run once, with what it is, and a copy of it or a file of other things is not") {
+  const TraceOptions options;
+  const Scratch folder;
+  FollowedFiles files = following(folder.text(), options);
+  append(folder / "metrics.csv", "step,loss_scale\n1,64\n");
+  append(folder / "train.log", banner() + std::string(line_of_overflow(false)));
+  append(folder / "model.safetensors", std::string(5000, '\0'));
+  auto changes = files.look(true);
+  std::ranges::sort(changes, {}, &FollowedChange::path);
+  REQUIRE(changes.size() == 2);
+  CHECK(changes[0].what == FollowedChange::What::found);
+  CHECK(changes[0].path == folder / "metrics.csv");
+  CHECK(changes[0].kind_or_name == "csv");
+  CHECK(changes[1].path == folder / "train.log");
+  CHECK(changes[1].kind_or_name == "log");
+  std::filesystem::copy(folder / "train.log", folder / "train.log.1");
+  CHECK(files.look(true).empty());
+}
+
+TEST_CASE("what the watcher itself writes is none of the run, by whichever path it was named") {
+  const TraceOptions options;
+  const Scratch folder;
+  std::filesystem::create_directories(folder / "run");
+  std::filesystem::create_directory_symlink(folder / "run", folder / "link");
+  append(folder / "run/own.csv", "step,loss_scale\n1,64\n");
+  append(folder / "run/metrics.csv", "step,loss_scale\n1,64\n");
+  FollowedFiles files({(folder / "run").string()}, options, {(folder / "link/own.csv").string()}, [] { return false; });
+  const auto changes = files.look(true);
+  REQUIRE(changes.size() == 1);
+  CHECK(changes.front().path == folder / "run/metrics.csv");
+}
+
+TEST_CASE("of more files than are kept open each is read on") {
+  const TraceOptions options;
+  const Scratch folder;
+  FollowedFiles files = following(folder.text(), options);
+  constexpr int count = 270;
+  const auto file = [&](int number) { return folder / (std::to_string(number) + ".csv"); };
+  for (int i = 0; i < count; ++i) append(file(i), "step,loss_scale\n1,64\n");
+  CHECK(files.look(true).size() == count);
+  for (int i = 0; i < count; ++i) append(file(i), "2,32\n");
+  CHECK(files.look(false).empty());
+  const auto traces = files.traces();
+  CHECK(traces.size() == count);
+  CHECK(std::ranges::all_of(traces, [](const Trace& trace) { return trace.steps.size() == 2; }));
+}
+
 TEST_CASE("a log that is copied and emptied is told once") {
   const TraceOptions options;
   const Scratch folder;
