@@ -1,6 +1,8 @@
 // Curves: as wide as asked for, with every extreme in them, and safe whatever names they carry.
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "lib/chart/letters.hpp"
@@ -166,4 +168,30 @@ TEST_CASE("scales that no axis has, and hostile titles, make a PNG") {
   REQUIRE(png.size() > 1000);
   CHECK(png[1] == std::byte{'P'});
   CHECK(png_of({}).size() > 100);
+}
+
+TEST_CASE(
+    "a page holds its numbers as JSON: every point, overflow and checkpoint of a short run, and some of a long one") {
+  const auto data = [](const Curve& curve) {
+    const std::string page = html_of(curve);
+    const std::size_t begin = page.find('>', page.find("<script id=\"data\"")) + 1;
+    return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+  };
+  Curve curve = collapse();
+  curve.unit = "\"sample\"";
+  curve.points.push_back({950, std::numeric_limits<double>::quiet_NaN()});
+  const auto whole = data(curve);
+  CHECK(whole["unit"] == curve.unit);
+  CHECK(whole["points"].size() == curve.points.size());
+  CHECK(whole["points"][1] == nlohmann::json({400, 32768}));
+  CHECK(whole["points"].back()[1] == "nan");
+  CHECK(whole["events"] == nlohmann::json(curve.events));
+  REQUIRE(whole["marks"].size() == 2);
+  CHECK(whole["marks"][0]["x"] == 500);
+  CHECK(whole["marks"][1]["label"] == "step1000");
+  for (int i = 0; i < 1'000'000; ++i) curve.events.push_back(1000.0 + i);
+  const auto events = data(curve)["events"];
+  CHECK(events.size() > 1000);
+  CHECK(events.size() < 4000);
+  CHECK(events.front() == 900);
 }

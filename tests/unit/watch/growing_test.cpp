@@ -1,5 +1,6 @@
 // Files that grow are read as if they had been whole from the beginning.
 #include <sys/stat.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -223,6 +224,24 @@ TEST_CASE("a file is told to be of the run once, with what it is, and a copy of 
   CHECK(changes[1].kind_or_name == "log");
   std::filesystem::copy(folder / "train.log", folder / "train.log.1");
   CHECK(files.look(true).empty());
+}
+
+TEST_CASE("a packed log is read once, as a whole, however often is looked") {
+  const TraceOptions options;
+  const Scratch folder;
+  FollowedFiles files = following(folder.text(), options);
+  const std::string text = banner() + std::string(line_of_overflow(false));
+  gzFile packed = gzopen((folder / "train.log.gz").c_str(), "wb");
+  REQUIRE(packed != nullptr);
+  gzwrite(packed, text.data(), static_cast<unsigned>(text.size()));
+  REQUIRE(gzclose(packed) == Z_OK);
+  CHECK(files.look(true).size() == 1);
+  CHECK(files.has_read());
+  for (int i = 0; i < 3; ++i) {
+    CHECK(files.look(true).empty());
+    CHECK_FALSE(files.has_read());
+  }
+  CHECK(told(files).size() == 1);
 }
 
 TEST_CASE("what the watcher itself writes is none of the run, by whichever path it was named") {
