@@ -1,4 +1,11 @@
 #include "lib/remote/inside.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <new>
+#include <utility>
+
 #include "tests/catch.hpp"
 
 using namespace tare;
@@ -72,6 +79,33 @@ TEST_CASE("addresses of the internet are not inside, the neighbours of those lea
     REQUIRE(address);
     CHECK_FALSE(is_inside(*address));
   }
+}
+
+TEST_CASE("the address that a name was looked up to is the one that its text says, with its port") {
+  sockaddr_storage given{};
+  const auto found = [&] { return address_of(*reinterpret_cast<const sockaddr*>(&given)); };
+  for (const auto& [text, is_private] : {std::pair{"10.0.0.1", true}, {"93.184.216.34", false}}) {
+    auto& v4 = *new (&given) sockaddr_in{};
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(8443);
+    REQUIRE(inet_pton(AF_INET, text, &v4.sin_addr) == 1);
+    REQUIRE(found());
+    CHECK(text_of(*found()) == text);
+    CHECK(found()->port == 8443);
+    CHECK(is_inside(*found()) == is_private);
+  }
+  for (const auto& [text, is_private] : {std::pair{"fd00:ec2::254", true}, {"2606:4700::1111", false}}) {
+    auto& v6 = *new (&given) sockaddr_in6{};
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(443);
+    REQUIRE(inet_pton(AF_INET6, text, &v6.sin6_addr) == 1);
+    REQUIRE(found());
+    CHECK(text_of(*found()) == text);
+    CHECK(found()->port == 443);
+    CHECK(is_inside(*found()) == is_private);
+  }
+  given.ss_family = AF_UNIX;
+  CHECK_FALSE(found());
 }
 
 TEST_CASE("a name is no address, and an address is told as people write it") {

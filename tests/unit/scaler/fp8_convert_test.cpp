@@ -103,6 +103,26 @@ TEST_CASE("torchao's history is newest first, and what comes into it stays there
         std::vector<float>{0.5, 3, 2, 1});
 }
 
+TEST_CASE("what the other rule does otherwise is warned of, and of rules that do the same nothing is said") {
+  const auto warnings = [](const std::string& from, const std::string& to, const std::string& more = "") {
+    const auto slots = slots_of(R"({"policy":")" + from + R"(","slots":["x"])" + more + "}");
+    std::string all;
+    for (const std::string& warning : convert_fp8(slots->save(nullptr), to).warnings) all += warning + "\n";
+    return all;
+  };
+  const std::string newest_alone = R"(,"amax_compute_algo":"most_recent")";
+  CHECK(warnings("transformer_engine", "msamp").empty());
+  CHECK(warnings("flax_fp8", "keras_fp8").empty());
+  CHECK(warnings("flax_fp8", "msamp").empty());
+  CHECK(warnings("torchao_delayed", "torchao_delayed").empty());
+  CHECK(warnings("transformer_engine", "transformer_engine", newest_alone).empty());
+  CHECK_THAT(warnings("msamp", "keras_fp8"), Contains("its scales come a step later"));
+  CHECK_THAT(warnings("msamp", "torchao_delayed"), Contains("never shifts"));
+  CHECK_THAT(warnings("transformer_engine", "msamp", newest_alone), Contains("the newest amax alone"));
+  CHECK(warnings("transformer_engine", "te_current", newest_alone).empty());
+  CHECK_THAT(warnings("msamp", "fp8_static"), Contains("frozen"));
+}
+
 TEST_CASE("a history of another length keeps its newest entries") {
   const ScalerState te =
       state_from_json(R"({"policy":"transformer_engine","params":{"slots":2,"format":"e4m3","amax_history_len":6},)"

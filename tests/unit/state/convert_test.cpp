@@ -169,6 +169,32 @@ TEST_CASE("Rules of one family part at their bounds alone; a hysteresis that the
   CHECK(torch.divergence->is_usual);
 }
 
+TEST_CASE("A hysteresis that is partly spent is spent as far in the target") {
+  std::vector<const PolicySpec*> with_hysteresis;
+  for (const PolicySpec* spec : dynamic_policies()) {
+    const auto* parameter = rule::find_parameter(*spec, name(Role::hysteresis));
+    const auto* tracker = rule::find_field(*spec, name(Role::hysteresis_tracker));
+    if (parameter != nullptr && tracker != nullptr) with_hysteresis.push_back(spec);
+  }
+  REQUIRE(with_hysteresis.size() >= 3);
+  for (const PolicySpec* from : with_hysteresis) {
+    RunningState source;
+    source.policy = rule::make_policy(*from);
+    assign(source.policy.params, *rule::find_parameter(*from, name(Role::hysteresis)), StateValue(std::int64_t{4}), "");
+    rule::prepare(source.policy);
+    source.state = rule::initial_state(source.policy);
+    for (int spent = 0; spent < 4; ++spent) {
+      for (const PolicySpec* to : with_hysteresis) {
+        INFO(pair_name(*from, *to) << ", " << spent << " of 4 are spent");
+        const Conversion there = convert(to_state(source), {std::string(to->name), std::string(to->variant), {}});
+        CHECK(overflows_to_backoff(source) == 4 - spent);
+        CHECK(overflows_to_backoff(start_from(there.state)) == 4 - spent);
+      }
+      rule::advance(source.policy, source.state, true, source.counters);
+    }
+  }
+}
+
 TEST_CASE("A torch state keeps its clean steps in flax, which counts one more and takes the interval one less") {
   const Conversion conversion = convert(torch_state(4096.0, 42), {"flax", "", {}});
   CHECK(value_of(conversion, "fields.scale").outcome == Outcome::carried);

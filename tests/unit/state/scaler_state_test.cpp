@@ -2,6 +2,7 @@
 #include "lib/state/scaler_state.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "lib/base/error.hpp"
 #include "lib/state/policy_state.hpp"
@@ -105,6 +106,23 @@ TEST_CASE("roles are the fields and params under tare's words") {
   REQUIRE(roles.size() == 3);
   CHECK(roles.begin()->name == "scale");
   CHECK(std::get<std::int64_t>(*roles.find("growth_interval")) == 7);
+}
+
+TEST_CASE("a number is read behind every value that stands for one, and a whole one only where it is whole") {
+  CHECK(number_of(StateValue(0.5), "scale") == 0.5);
+  CHECK(number_of(StateValue(std::int64_t{-3}), "scale") == -3);
+  CHECK(number_of(StateValue(true), "scale") == 1);
+  CHECK(number_of(StateValue(false), "scale") == 0);
+  CHECK(number_of(StateValue("0x1p4"), "scale") == 16);
+  CHECK(std::isnan(number_of(StateValue("nan"), "scale")));
+  CHECK_THROWS_WITH(number_of(StateValue("much"), "scale"), Contains("scale is") && Contains("a number is meant"));
+  CHECK_THROWS_WITH(number_of(StateValue(), "scale"), Contains("a number is meant"));
+  CHECK(integer_of(StateValue(7.0), "window") == 7);
+  CHECK(integer_of(StateValue(true), "window") == 1);
+  CHECK(integer_of(StateValue(-0x1p63), "window") == std::numeric_limits<std::int64_t>::min());
+  for (const double number : {7.5, 0x1p63, std::nan("")}) {
+    CHECK_THROWS_WITH(integer_of(StateValue(number), "window"), Contains("a whole number is meant"));
+  }
 }
 
 TEST_CASE("roles that were edited against the fields are refused") {
