@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -75,7 +76,7 @@ void set_threshold(Thresholds& thresholds, std::string_view assignment) {
     if (fact.name != name) continue;
     const auto value =
         equals == std::string_view::npos ? std::nullopt : parse_number(std::string(assignment.substr(equals + 1)));
-    if (!value) {
+    if (!value || std::isnan(*value)) {
       throw Error(Status::invalid_argument, fmt::format("'{}' sets no threshold", assignment),
                   fmt::format("{}=NUMBER: {}", name, fact.meaning));
     }
