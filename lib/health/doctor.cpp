@@ -73,6 +73,9 @@ class Examiner {
     look_at_checkpoints(trace, of_states);
     diagnosis_.findings =
         trace.sources.empty() && has_checkpoint_ ? std::vector<HealthFinding>{} : examine(trace, options_.thresholds);
+    if (has_checkpoint_) {
+      std::erase_if(diagnosis_.findings, [](const HealthFinding& f) { return f.code == "no-scale-trace"; });
+    }
     for (HealthFinding& finding : diagnosis_.findings) {
       if (finding.code == "no-scale-trace" && !not_read_.empty()) finding.message += "; as a checkpoint: " + not_read_;
     }
@@ -109,7 +112,7 @@ class Examiner {
   [[nodiscard]] Look look_at_checkpoint(const std::string& path, const Trace& trace) const {
     try {
       const Checkpoint checkpoint = options_.open(path);
-      if (checkpoint.scalers.empty() && gives_a_trace(trace, path)) return {};
+      if (checkpoint.scalers.empty() && !trace.steps.empty() && gives_a_trace(trace, path)) return {};
       return {true, {}, examine(checkpoint)};
     } catch (const Error& error) {
       const bool is_other_format = error.status == Status::not_found || error.status == Status::unsupported;

@@ -42,10 +42,14 @@ void look_for_lost_loss(const Examination& run, std::vector<Symptom>& found) {
 void look_for_lost_gradients(const Examination& run, std::vector<Symptom>& found) {
   if (run.losses.lost_gradients.empty()) return;
   const LostGradients& lost = run.losses.lost_gradients.front();
+  const char* meaning =
+      lost.has_zero_loss
+          ? "and the loss is 0, which Hugging Face's Trainer prints in place of NaN: weights or data are NaN"
+      : lost.is_counted ? "that count no skipped step: weights become NaN, or every step is skipped uncounted"
+                        : "of which nothing tells a skipped step: weights become NaN, or every step is skipped";
   found.push_back({"nan-gradients",
-                   fmt::format("the gradient norm is NaN or infinite in {} in a row that count no skipped step: "
-                               "weights become NaN, or every step is skipped uncounted",
-                               reports_text(lost.reports)),
+                   fmt::format("the gradient norm is NaN or infinite in {} in a row{}{}", reports_text(lost.reports),
+                               lost.is_counted ? " " : ", ", meaning),
                    lost.began,
                    {{"reports", static_cast<double>(lost.reports)}}});
 }

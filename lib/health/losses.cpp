@@ -162,6 +162,7 @@ class LossReader {
     const bool is_lost = !std::isfinite(*step.grad_norm) && step.skipped == 0U && !has_fallen;
     if (!is_lost) return end_lost_gradients();
     if (lost_gradients_.reports++ == 0) lost_gradients_.began = place;
+    lost_gradients_.is_counted = true;
   }
 
   void end_lost_gradients() {
@@ -189,7 +190,11 @@ class LossReader {
 }  // namespace
 
 Losses losses_of(const Trace& trace, const Thresholds& thresholds) {
-  return LossReader(trace, thresholds).read();
+  Losses losses = LossReader(trace, thresholds).read();
+  const Losses more = losses_without_scale(trace, thresholds);
+  losses.lost.insert(losses.lost.end(), more.lost.begin(), more.lost.end());
+  losses.lost_gradients.insert(losses.lost_gradients.end(), more.lost_gradients.begin(), more.lost_gradients.end());
+  return losses;
 }
 
 }  // namespace tare

@@ -27,11 +27,13 @@ struct LostLoss {
   bool is_missing = false;  ///< not printed at all: Megatron's line leaves a NaN out
 };
 
-/// Gradient norms in a row that are NaN or infinite, though the source counts no skipped step and the scale did not
+/// Gradient norms in a row that are NaN or infinite, though the source tells of no skipped step and the scale did not
 /// fall.
 struct LostGradients {
   CoursePlace began;
   std::uint64_t reports = 0;
+  bool is_counted = false;     ///< the source says of each that no step was skipped
+  bool has_zero_loss = false;  ///< of each the loss is 0, as is left of a mean that NaN is kept out of
 };
 
 struct NormSpike {
@@ -48,5 +50,8 @@ struct Losses {
 };
 
 Losses losses_of(const Trace& trace, const Thresholds& thresholds);
+
+/// What is lost in Trace::without_scale: of each kind the first.
+Losses losses_without_scale(const Trace& trace, const Thresholds& thresholds);
 
 }  // namespace tare

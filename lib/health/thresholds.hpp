@@ -33,6 +33,7 @@ struct Thresholds {
   double loss_diverged = 1.3;
   double loss_diverged_steps = 200;
   double nan_reports = 3;
+  double nan_reports_at_start = 24;
   double norm_ratio = 10;
   double restarts = 3;
   double restart_share = 0.1;

@@ -1,8 +1,11 @@
 #include "lib/trace/files.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -18,6 +21,7 @@
 #include "lib/trace/series/jsonl.hpp"
 #include "lib/trace/series/mlflow.hpp"
 #include "lib/trace/series/tensorboard.hpp"
+#include "lib/trace/series/trainer_state.hpp"
 #include "lib/trace/series/wandb.hpp"
 #include "lib/trace/text/scan.hpp"
 #include "lib/trace/text/unwrapped.hpp"
@@ -185,6 +189,9 @@ RunFile run_file(const Input& input, const TraceOptions& options) {
     file.kind = RunFileKind::wandb;
   } else if (as_text(head).starts_with(database)) {
     file.kind = RunFileKind::database;
+  } else if (starts_like_trainer_state(head)) {
+    file.kind = RunFileKind::trainer_state;
+    file.time = fmt::format("{:020}", last_step_of_trainer_state(head).value_or(0));
   } else if (!is_text(head) || starts_like_safetensors(head) || is_json_document(head) ||
              as_text(head).starts_with(own_words)) {
     file.kind = RunFileKind::none;
@@ -202,12 +209,18 @@ RunFile run_file(const Input& input, const TraceOptions& options) {
   return file;
 }
 
+bool grows(RunFileKind kind) {
+  return kind != RunFileKind::none && kind != RunFileKind::database && kind != RunFileKind::trainer_state;
+}
+
 std::string group_of(const RunFile& file) {
   switch (file.kind) {
     case RunFileKind::event_file:
       return "event " + std::string(folder_prefix(file.path));
     case RunFileKind::log:
       return "log " + rank_in(file.path);
+    case RunFileKind::trainer_state:
+      return "trainer_state " + std::string(folder_of_trainer(file.path));
     case RunFileKind::mlflow:
       return "mlflow " + file.path.substr(0, file.path.size() - std::min(file.path.size(), file.metric.size()));
     default:
@@ -252,6 +265,8 @@ std::vector<RunFiles> files_of_run(std::span<const std::string> paths, const Tra
   std::vector<RunFiles> found;
   for (auto& [name, group] : groups) {
     put_in_order(group.files);
+    const bool tells_all = group.kind == RunFileKind::trainer_state;  // that those before it tell
+    if (tells_all) group.files.erase(group.files.begin(), std::prev(group.files.end()));
     found.push_back(std::move(group));
   }
   return found;

@@ -10,13 +10,23 @@
 
 namespace tare {
 
-enum class RunFileKind : std::uint8_t { none, log, event_file, csv, json_lines, mlflow, wandb, database };
+enum class RunFileKind : std::uint8_t {
+  none,
+  log,
+  event_file,
+  csv,
+  json_lines,
+  mlflow,
+  wandb,
+  database,
+  trainer_state
+};
 
 struct RunFile {
   std::string path;
   RunFileKind kind = RunFileKind::none;
   std::string metric = {};            ///< the key, of MLflow's
-  std::string time = {};              ///< the first that a log tells, to be compared as text; empty: none
+  std::string time = {};              ///< when it was written, to be compared as text: a date, or a step; empty: none
   std::shared_ptr<Input> input = {};  ///< where it cannot be opened twice
 };
 
@@ -37,6 +47,9 @@ std::vector<RunPath> paths_of_run(std::span<const std::string> paths, const Trac
 
 /// What a file is by its first bytes.
 RunFile run_file(const Input& input, const TraceOptions& options);
+
+/// Whether more is added to it as the run goes on. Others are written anew, or not read.
+bool grows(RunFileKind kind);
 
 /// Files with the same answer tell of the run together.
 std::string group_of(const RunFile& file);

@@ -97,6 +97,12 @@ void Run::merge_copies(const std::vector<std::uint32_t>& sources, std::size_t ra
   trace_.steps = std::move(merged);
 }
 
+void Run::tell_without_scale(Run other) {
+  if (other.empty()) return;
+  trace_.without_scale = std::move(other.trace_.steps);
+  trace_.sources = std::move(other.trace_.sources);
+}
+
 Trace Run::finish() {
   const std::vector<std::int64_t> cut = cuts(trace_.segments);
   for (const TraceStep& step : trace_.steps) {

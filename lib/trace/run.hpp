@@ -31,6 +31,8 @@ class Run {
   [[nodiscard]] Trace& trace() { return trace_; }
   /// Of equal neighbours among the steps of these sources that have no number, which `ranks` ranks told, one each.
   void merge_copies(const std::vector<std::uint32_t>& sources, std::size_t ranks);
+  /// What `other` was told is of steps without a scale. REQUIRES: this one has no steps.
+  void tell_without_scale(Run other);
   /// Works out what each segment keeps; nothing is added any more.
   Trace finish();
 

@@ -7,6 +7,7 @@
 #include "lib/trace/series/mlflow.hpp"
 #include "lib/trace/series/series.hpp"
 #include "lib/trace/series/tensorboard.hpp"
+#include "lib/trace/series/trainer_state.hpp"
 #include "lib/trace/series/wandb.hpp"
 #include "lib/trace/text/log.hpp"
 #include "lib/trace/text/scan.hpp"
@@ -25,6 +26,8 @@ std::string_view name_of(RunFileKind kind) {
       return "mlflow";
     case RunFileKind::wandb:
       return "wandb";
+    case RunFileKind::trainer_state:
+      return "trainer-state";
     default:
       return "log";
   }
@@ -58,6 +61,8 @@ void RunReader::read(const RunFile& file, Input& input) {
       return read_csv(input, series);
     case RunFileKind::json_lines:
       return read_json_lines(input, series);
+    case RunFileKind::trainer_state:
+      return read_trainer_state(input, series);
     case RunFileKind::mlflow:
       if (series.key(file.metric).role == KeyRole::scale) read_mlflow_metric(input, file.metric, series);
       return;

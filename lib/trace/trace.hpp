@@ -51,7 +51,8 @@ struct Trace {
   std::string unit = "step";  ///< what step numbers count: step, update, sample, iteration-0
   std::vector<TraceSource> sources;
   std::vector<TraceSegment> segments;
-  TraceSteps steps;  ///< in the order of the run, one segment after the other
+  TraceSteps steps;          ///< in the order of the run, one segment after the other
+  TraceSteps without_scale;  ///< losses and gradient norms, where no log tells a scale or an overflow; of no segment
   std::vector<TraceCheckpoint> checkpoints;
   std::vector<TraceWarning> warnings;
 };

@@ -130,8 +130,7 @@ std::unique_ptr<FollowedFiles::Followed> FollowedFiles::looked_at(const std::str
     return nullptr;
   }
   auto file = std::make_unique<Followed>(Followed{run_file(input, options_), {}, inode});
-  const bool is_read = file->file.kind != RunFileKind::none && file->file.kind != RunFileKind::database;
-  if (!is_read) {
+  if (!grows(file->file.kind)) {
     others_[inode] = size;
     return nullptr;
   }

@@ -20,6 +20,11 @@ std::string unit_of(std::string_view tag, std::string_view path) {
   return file.starts_with("Train_Samples_") ? "sample" : "step";
 }
 
+void tell_losses(const SeriesRow& row, TraceStep& step) {
+  if (row.loss) step.loss = static_cast<float>(*row.loss);
+  if (row.grad_norm) step.grad_norm = static_cast<float>(*row.grad_norm);
+}
+
 }  // namespace
 
 void Series::open(const std::string& path) {
@@ -87,6 +92,11 @@ void Series::put(SeriesRow& row, std::string_view name, double value, bool is_fl
 }
 
 void Series::add(const SeriesRow& row) {
+  if (row.scales.empty()) {
+    TraceStep step{.step = row.step, .line = row.line, .source = without_scale_.source(path_, kind_)};
+    tell_losses(row, step);
+    without_scale_.add(step, this);
+  }
   for (const auto& [index, value] : row.scales) {
     Candidate& candidate = *std::next(candidates_.begin(), static_cast<std::ptrdiff_t>(index));
     if (candidate.path != path_ || candidate.run.trace().sources.empty()) {
@@ -96,8 +106,7 @@ void Series::add(const SeriesRow& row) {
     TraceStep step{.step = row.step, .line = row.line, .source = candidate.source};
     (is_smoothed_ ? step.smoothed : candidate.key.is_before ? step.scale : step.after) = value;
     step.overflow = row.overflow;
-    if (row.loss) step.loss = static_cast<float>(*row.loss);
-    if (row.grad_norm) step.grad_norm = static_cast<float>(*row.grad_norm);
+    tell_losses(row, step);
     candidate.run.add(step, &candidate);
   }
 }
@@ -125,6 +134,10 @@ Trace Series::finish() {
     }
     best->run.trace().unit = unit_.empty() ? unit_of(best->name, best->path) : unit_;
     trace = best->run.finish();
+  } else {
+    Run none;
+    none.tell_without_scale(std::move(without_scale_));
+    trace = none.finish();
   }
   for (auto& [code, text] : warnings_) trace.warnings.push_back({code, text});
   for (const auto& [path, file] : files_) {

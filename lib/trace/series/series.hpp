@@ -43,6 +43,7 @@ class Series {
   [[nodiscard]] Key key(std::string_view name) const;
   /// Puts a number into `row`, if it is one that a trace tells. `is_flag`: it stands as true or false.
   void put(SeriesRow& row, std::string_view name, double value, bool is_flag = false);
+  /// A row without a scale counts where no row has one, and only what tells training losses gives such rows.
   void add(const SeriesRow& row);
   /// A start of the run at `step`.
   void restart(std::int64_t step);
@@ -75,6 +76,7 @@ class Series {
   bool is_smoothed_ = false, is_settled_ = false;
   std::map<std::string, File, std::less<>> files_;  ///< of those of which there is something to say
   std::list<Candidate> candidates_;
+  Run without_scale_;
   std::map<std::string, std::size_t, std::less<>> indices_;
   std::map<KeyRole, std::pair<int, std::string>> chosen_;
   std::vector<std::pair<std::string, std::string>> warnings_;

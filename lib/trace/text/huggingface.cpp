@@ -1,5 +1,5 @@
 // Hugging Face's Trainer prints what it logs as a dict. A scale is there where a callback put one: tare's own, or the
-// user's. The step's number is not.
+// user's. The step's number is not. Source: transformers 4.38 to 5, trainer.py, _maybe_log_save_evaluate.
 #include "lib/trace/text/shapes.hpp"
 
 namespace tare {
@@ -14,8 +14,19 @@ constexpr LineField logged[] = {
     {printed, "'loss_scale'", true},
 };
 
+constexpr LineField logged_without_scale[] = {
+    {loss, "'loss'", true},
+    {grad_norm, "'grad_norm'", true},
+};
+
 constexpr LineShape shapes[] = {
     {.kind = "huggingface-log", .needle = "'loss_scale': ", .also = "'epoch': ", .fields = logged},
+    {.kind = "huggingface-log",
+     .needle = "'grad_norm': ",
+     .also = "'epoch': ",
+     .without = "'loss_scale': ",
+     .fields = logged_without_scale,
+     .meaning = Meaning::aside},
 };
 
 }  // namespace

@@ -46,6 +46,7 @@ enum class Meaning : std::uint8_t {
   moment,  ///< one step, with its number
   death,   ///< the exception that ended the run: an overflow that no other line tells
   end,     ///< an exception that ended the run and is no step
+  aside,   ///< losses and norms, for where nothing tells a scale
 };
 
 /// What an event's line is one of several of.
@@ -98,7 +99,7 @@ struct Facts {
 std::span<const LineShape* const> line_shapes();
 
 /// The words, of four letters each, of which every needle holds one: only lines that hold one are looked at.
-inline constexpr std::array<std::string_view, 6> triggers{"cale", "cali", "flow", "FLOW", "kipp", "ch p"};
+inline constexpr std::array<std::string_view, 7> triggers{"cale", "cali", "flow", "FLOW", "kipp", "ch p", "d_no"};
 
 /// The facts of one line of `shape` in `text`, whose needle stands at `needle`; nothing where a required one lacks.
 /// `end` becomes where the last of them ends.

@@ -96,6 +96,7 @@ void Log::finish() {
   settle_numbering(Numbering::from_zero);
   flush_first();
   if (!has_ranks_ && copies_.ranks() > 1) run_->merge_copies(rankless_, copies_.ranks());
+  if (run_->empty()) run_->tell_without_scale(std::move(aside_));
 }
 
 bool Log::take(const Line& line) {
@@ -139,6 +140,8 @@ void Log::tell(const Facts& facts) {
       return tell_report(facts);
     case Meaning::moment:
       return tell_moment(facts);
+    case Meaning::aside:
+      return tell_aside(facts);
     case Meaning::end:
       flush_event();
       run_->warn("died", escaped(path_) + ":" + std::to_string(facts.line->number) + ": " +
@@ -410,6 +413,14 @@ void Log::tell_moment(const Facts& facts) {
   run_->trace().unit = facts.shape->unit;
   step.source = source_of(*facts.shape);
   run_->add(step, facts.shape);
+}
+
+// ---- what has no scale
+
+void Log::tell_aside(const Facts& facts) {
+  TraceStep step = step_of(facts);
+  step.source = aside_.source(path_, facts.shape->kind);
+  aside_.add(step, facts.shape);
 }
 
 }  // namespace tare

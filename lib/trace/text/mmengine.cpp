@@ -31,6 +31,11 @@ constexpr LineField old_iter_moment[] = {
     {grad_norm, "grad_norm: "},
 };
 
+constexpr LineField without_scale[] = {
+    {loss, " loss: ", true},
+    {grad_norm, "grad_norm: ", true},
+};
+
 constexpr LineShape shapes[] = {
     {.kind = "mmengine-log",
      .needle = "loss_scale: ",
@@ -54,6 +59,12 @@ constexpr LineShape shapes[] = {
      .also = "Iter [",
      .fields = old_iter_moment,
      .meaning = Meaning::moment},
+    {.kind = "mmengine-log",
+     .needle = "grad_norm: ",
+     .also = "data_time: ",
+     .without = "loss_scale: ",
+     .fields = without_scale,
+     .meaning = Meaning::aside},
 };
 
 }  // namespace

@@ -23,7 +23,8 @@ bool has_trigger(const char* p) {
     const bool capitals = (a == 'F') & (b == 'L') & (c == 'O') & (d == 'W');
     const bool skip = (a == 'k') & (b == 'i') & (c == 'p') & (d == 'p');
     const bool epoch = (a == 'c') & (b == 'h') & (c == ' ') & (d == 'p');
-    found |= static_cast<unsigned char>(scale | flow | capitals | skip | epoch);
+    const bool norm = (a == 'd') & (b == '_') & (c == 'n') & (d == 'o');
+    found |= static_cast<unsigned char>(scale | flow | capitals | skip | epoch | norm);
   }
   return found != 0;
 }

@@ -1,0 +1,71 @@
+// Where nothing tells a scale, whatever is optimised may be printed as a loss: only what is no number counts.
+#include <cmath>
+
+#include "lib/health/losses.hpp"
+
+namespace tare {
+namespace {
+
+class LostReader {
+ public:
+  LostReader(const Trace& trace, const Thresholds& thresholds) : trace_(trace), thresholds_(thresholds) {}
+
+  Losses read() {
+    for (const TraceStep& step : trace_.without_scale) {
+      if (step.loss) take_loss(*step.loss, step);
+      if (step.grad_norm) take_norm(*step.grad_norm, step);
+    }
+    end_loss();
+    end_gradients();
+    return std::move(losses_);
+  }
+
+ private:
+  static CoursePlace place_of(const TraceStep& step) { return {step.step, step.line, step.source, step.segment}; }
+
+  void take_loss(double loss, const TraceStep& step) {
+    if (std::isfinite(loss)) return end_loss();
+    if (lost_.reports++ == 0) lost_.began = place_of(step);
+  }
+
+  void end_loss() {
+    const bool is_enough = static_cast<double>(lost_.reports) >= thresholds_.nan_reports;
+    if (is_enough && losses_.lost.empty()) losses_.lost.push_back(lost_);
+    lost_ = {};
+  }
+
+  void take_norm(double norm, const TraceStep& step) {
+    if (std::isfinite(norm)) {
+      end_gradients();
+      is_at_start_ = false;
+      return;
+    }
+    const bool is_first = gradients_.reports++ == 0;
+    if (is_first) gradients_.began = place_of(step);
+    gradients_.has_zero_loss = (is_first || gradients_.has_zero_loss) && step.loss == 0.0F;
+  }
+
+  /// A run that looks for its scale overflows from its first step on; its losses are numbers, and not 0.
+  void end_gradients() {
+    const bool may_be_search = is_at_start_ && !gradients_.has_zero_loss;
+    const double least = may_be_search ? thresholds_.nan_reports_at_start : thresholds_.nan_reports;
+    const bool is_enough = static_cast<double>(gradients_.reports) >= least;
+    if (is_enough && losses_.lost_gradients.empty()) losses_.lost_gradients.push_back(gradients_);
+    gradients_ = {};
+  }
+
+  const Trace& trace_;
+  const Thresholds& thresholds_;
+  Losses losses_;
+  LostLoss lost_;
+  LostGradients gradients_;
+  bool is_at_start_ = true;
+};
+
+}  // namespace
+
+Losses losses_without_scale(const Trace& trace, const Thresholds& thresholds) {
+  return LostReader(trace, thresholds).read();
+}
+
+}  // namespace tare

@@ -1,0 +1,67 @@
+// What is said of runs that tell losses and gradient norms alone.
+#include <algorithm>
+#include <limits>
+
+#include "lib/health/doctor.hpp"
+#include "tests/catch.hpp"
+
+using namespace tare;
+
+namespace {
+
+constexpr float no_number = std::numeric_limits<float>::quiet_NaN();
+
+struct Told {
+  Trace trace;
+
+  Told() { trace.sources.push_back({"log.txt", "huggingface-log", ""}); }
+
+  Told& steps(int count, float loss, float norm) {
+    for (int i = 0; i < count; ++i) {
+      trace.without_scale.push_back({.loss = loss, .grad_norm = norm, .line = trace.without_scale.size() + 1});
+    }
+    return *this;
+  }
+  [[nodiscard]] std::vector<HealthFinding> findings(std::string_view code) const {
+    std::vector<HealthFinding> all = examine(trace, {});
+    std::erase_if(all, [&](const HealthFinding& finding) { return finding.code != code; });
+    return all;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("gradient norms that are no number three times in a row are told, from the first of them on") {
+  const auto told =
+      Told().steps(5, 2.5F, 1.5F).steps(3, 2.5F, no_number).steps(9, 2.5F, 1.5F).findings("nan-gradients");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].line == 6);
+  CHECK(told[0].file == "log.txt");
+  CHECK(told[0].message.find("3 reports") != std::string::npos);
+  CHECK(Told().steps(5, 2.5F, 1.5F).steps(2, 2.5F, no_number).steps(5, 2.5F, 1.5F).findings("nan-gradients").empty());
+}
+
+TEST_CASE("a run that looks for its scale from its first step on is well, and one that does not find it is not") {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  CHECK(Told().steps(16, 2.5F, inf).steps(5, 2.5F, 1.5F).findings("nan-gradients").empty());
+  CHECK(Told().steps(24, 2.5F, inf).findings("nan-gradients").size() == 1);
+}
+
+TEST_CASE("a loss of 0 beside a gradient norm of nan is a loss of no_number, from the first step on, too") {
+  const auto told = Told().steps(3, 0.0F, no_number).findings("nan-gradients");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].message.find("the loss is 0") != std::string::npos);
+  const auto other =
+      Told().steps(5, 2.5F, 1.5F).steps(2, 0.0F, no_number).steps(1, 2.5F, no_number).findings("nan-gradients");
+  REQUIRE(other.size() == 1);
+  CHECK(other[0].message.find("the loss is 0") == std::string::npos);
+}
+
+TEST_CASE("losses that are NaN are told, and losses that rise are not: nothing says that they are to fall") {
+  CHECK(Told().steps(5, 2.5F, 1.5F).steps(3, no_number, 1.5F).findings("nan-loss").size() == 1);
+  CHECK(Told().steps(50, 0.001F, 1.5F).steps(50, 9.0F, 1.5F).findings("diverged").empty());
+}
+
+TEST_CASE("that nothing tells a scale is said all the same") {
+  CHECK(Told().steps(5, 2.5F, 1.5F).findings("no-scale-trace").size() == 1);
+}

@@ -1,0 +1,139 @@
+// Trainers that print losses and gradient norms, and no scale.
+#include <cmath>
+
+#include "tests/catch.hpp"
+#include "tests/unit/trace/memory_files.hpp"
+
+using namespace tare;
+
+namespace {
+
+// transformers 4.4x, its bar in front; 5 prints numbers as texts.
+const std::string printed =
+    "  1%|          | 10/1000 [00:03<05:12,  3.17it/s]\r{'loss': 2.3412, 'grad_norm': 1.91, 'learning_rate': 5e-05, "
+    "'epoch': 0.01}\n"
+    "{'loss': '0', 'grad_norm': 'nan', 'learning_rate': '4.9e-05', 'epoch': '0.02'}\n"
+    "{'eval_loss': nan, 'eval_runtime': 2.2, 'epoch': 0.02}\n"
+    "{'loss': 0.0, 'grad_norm': tensor(nan, device='cuda:0'), 'learning_rate': 4.8e-05, 'epoch': 0.03}\n";
+
+std::string trainer_state(int steps, const std::string& rows) {
+  return "{\n  \"best_metric\": null,\n  \"epoch\": 0.3,\n  \"global_step\": " + std::to_string(steps) +
+         ",\n  \"is_world_process_zero\": true,\n  \"log_history\": [\n" + rows +
+         "  ],\n  \"logging_steps\": 10,\n  \"stateful_callbacks\": {\n    \"TrainerControl\": {\n      \"loss\": 7\n"
+         "    }\n  }\n}\n";
+}
+
+std::string row(int step, const std::string& numbers) {
+  return "    {\n      \"epoch\": 0.1,\n" + numbers + "      \"step\": " + std::to_string(step) + "\n    },\n";
+}
+
+std::string lost(int step) {
+  return row(step, "      \"grad_norm\": NaN,\n      \"loss\": 0.0,\n");
+}
+
+std::vector<TraceStep> aside(const Trace& trace) {
+  std::vector<TraceStep> steps;
+  for (const TraceStep& step : trace.without_scale) steps.push_back(step);
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("losses and norms that Hugging Face's Trainer prints are kept aside, and no scale is told of") {
+  const Trace trace = trace_of_log(printed);
+  CHECK(trace.steps.empty());
+  REQUIRE(trace.warnings.size() == 1);
+  CHECK(trace.warnings.front().code == "no-scale");
+  const auto steps = aside(trace);
+  REQUIRE(steps.size() == 3);
+  CHECK(steps[0].loss == 2.3412F);
+  CHECK(steps[0].grad_norm == 1.91F);
+  CHECK(steps[0].line == 1);
+  CHECK(steps[1].loss == 0.0F);
+  CHECK(std::isnan(*steps[1].grad_norm));
+  CHECK(std::isnan(*steps[2].grad_norm));
+  CHECK(steps[2].line == 4);
+  CHECK(trace.sources.at(steps[2].source).kind == "huggingface-log");
+}
+
+TEST_CASE("so are those of mmcv and mmengine, whose losses have several names in a line") {
+  const Trace trace = trace_of_log(
+      "2021-11-22 01:32:34,502 - mmocr - INFO - Epoch [1][200/62598]\tlr: 1.000e-03, eta: 7 days, 15:55:58, time: "
+      "0.705, "
+      "data_time: 0.002, memory: 7239, horizon_bbox_loss: 0.2210, loss: 0.9186, grad_norm: nan\n"
+      "10/30 22:19:57 - mmengine - INFO - Epoch(train) [1][240/735]  lr: 1.9813e-04  eta: 2:44:49  time: 2.8874  "
+      "data_time: "
+      "0.0042  memory: 10762  loss: 2.5128  grad_norm: 2.5099\n");
+  const auto steps = aside(trace);
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[0].loss == 0.9186F);
+  CHECK(std::isnan(*steps[0].grad_norm));
+  CHECK(steps[1].loss == 2.5128F);
+  CHECK(steps[1].grad_norm == 2.5099F);
+  CHECK(trace.sources.at(0).kind == "mmengine-log");
+}
+
+TEST_CASE("a log that tells a scale is told as it was, whatever its trainer prints besides") {
+  const std::string scale = "step 10 loss_scale 65536.0\n";
+  const Trace trace = trace_of_log(printed + scale);
+  CHECK(trace.without_scale.empty());
+  CHECK(trace.steps.size() == 1);
+  CHECK(trace.sources.size() == 1);
+  CHECK(steps_of(trace) == steps_of(trace_of_log("\n\n\n\n" + scale)));
+  const Trace two = trace_of({{"a.log", printed}, {"b.csv", "step,loss_scale\n10,65536\n20,65536\n"}});
+  CHECK(two.without_scale.empty());
+  CHECK(two.steps.size() == 2);
+}
+
+TEST_CASE("a trainer_state.json tells the losses of its steps, NaN among them, and its evaluations are none") {
+  const std::string rows = row(10, "      \"grad_norm\": 1.5,\n      \"loss\": 2.5,\n") + lost(20) +
+                           row(20, "      \"eval_loss\": NaN,\n      \"eval_runtime\": 3.5,\n");
+  const Trace trace = trace_of({{"trainer_state.json", trainer_state(20, rows)}});
+  CHECK(trace.steps.empty());
+  const auto steps = aside(trace);
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[0].step == 10);
+  CHECK(steps[0].loss == 2.5F);
+  CHECK(steps[0].grad_norm == 1.5F);
+  CHECK(steps[1].step == 20);
+  CHECK(steps[1].loss == 0.0F);
+  CHECK(std::isnan(*steps[1].grad_norm));
+  CHECK(trace.sources.at(0).kind == "trainer-state");
+}
+
+TEST_CASE("a trainer_state.json in which a callback logged the scale is a trace of it") {
+  const std::string rows = row(10, "      \"loss\": 2.5,\n      \"loss_scale\": 65536.0,\n") +
+                           row(20, "      \"loss\": 2.4,\n      \"loss_scale\": 32768.0,\n");
+  const Trace trace = trace_of({{"trainer_state.json", trainer_state(20, rows)}});
+  const auto steps = steps_of(trace);
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[1].step == 20);
+  CHECK(steps[1].after == 32768);
+  CHECK(steps[1].loss == 2.4F);
+  CHECK(trace.without_scale.empty());
+}
+
+TEST_CASE("of a run's checkpoints the furthest tells what all tell, whatever the folders are called") {
+  std::string rows;
+  std::map<std::string, std::string> files;
+  for (int step = 500; step <= 1500; step += 500) {
+    rows += row(step, "      \"grad_norm\": 1.5,\n      \"loss\": 2.5,\n");
+    files["out/checkpoint-" + std::to_string(step) + "/trainer_state.json"] = trainer_state(step, rows);
+  }
+  files["out/trainer_state.json"] = files["out/checkpoint-500/trainer_state.json"];  // before it went on
+  const Trace trace = trace_of(files);
+  REQUIRE(aside(trace).size() == 3);
+  CHECK(aside(trace).back().step == 1500);
+  REQUIRE(trace.sources.size() == 1);
+  CHECK(trace.sources[0].path == "run/out/checkpoint-1500/trainer_state.json");
+}
+
+TEST_CASE("a row that is cut off, or is no JSON, is left out, and the others are read") {
+  const std::string good = row(10, "      \"loss\": 2.5,\n"), bad = row(20, "      \"loss\": ,\n");
+  const Trace broken = trace_of({{"trainer_state.json", trainer_state(30, good + bad + lost(30))}});
+  CHECK(aside(broken).size() == 2);
+  CHECK(broken.warnings.front().code == "broken-lines");
+  std::string cut = trainer_state(30, good + lost(30));
+  cut.resize(cut.find("NaN"));
+  CHECK(aside(trace_of({{"trainer_state.json", cut}})).size() == 1);
+}
