@@ -58,12 +58,38 @@ class CourseReader {
     course_.has_steps = course_.has_steps || step.step.has_value();
     if (!step.scale && !step.after && !step.overflow && !step.skipped) return;
     course_.has_scale = course_.has_scale || step.scale || step.after;
+    if (is_broken(step)) return take_broken(step);
+    if (course_.broken && !course_.broken->ended && (step.scale || step.after)) course_.broken->ended = place_of(step);
     const TraceStep rest = once_.rest_of(step);
     if (rest.span > 0) {
       take(step, stretch_of(rest, reach_of(step)));
     } else {
       last_step_ = step.step;
     }
+  }
+
+  static bool is_broken(const TraceStep& step) {
+    return !std::isfinite(step.scale.value_or(0)) || !std::isfinite(step.after.value_or(0));
+  }
+
+  static CoursePlace place_of(const TraceStep& step) { return {step.step, step.line, step.source, step.segment}; }
+
+  [[nodiscard]] double last_number(const TraceStep& step) const {
+    return step.scale && std::isfinite(*step.scale) ? *step.scale : scale_.value_or(0);
+  }
+
+  /// Whoever sets the scale anew behind it makes no growth and no fall of it.
+  void take_broken(const TraceStep& step) {
+    if (!course_.broken) {
+      const double scale = step.scale && !std::isfinite(*step.scale) ? *step.scale : *step.after;
+      course_.broken = {.began = place_of(step), .before = last_number(step), .scale = scale};
+    }
+    course_.broken->ended.reset();
+    course_.broken->steps += step.span;
+    course_.steps += step.span;
+    course_.overflows += step.skipped.value_or(step.overflow == true ? step.span : 0);
+    scale_.reset();
+    if (step.step) last_step_ = step.step;
   }
 
   void take(const TraceStep& step, const Stretch& stretch) {
@@ -102,7 +128,7 @@ class CourseReader {
   /// `reach`: how far behind the reading before it the step may stand so that nothing lies between.
   Stretch stretch_of(const TraceStep& step, std::int64_t reach) const {
     Stretch stretch;
-    stretch.first = {step.step, step.line, step.source, step.segment};
+    stretch.first = place_of(step);
     stretch.last_step = step.step;
     stretch.before = step.scale.value_or(came_down(step) ? 2 * *step.after : scale_.value_or(step.after.value_or(0)));
     stretch.after = step.after.value_or(stretch.before);

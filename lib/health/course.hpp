@@ -61,10 +61,20 @@ struct ToldGrowth {
   double clean = 0;  ///< steps since then, as far as is told
 };
 
+/// Steps whose scale is inf or nan.
+struct BrokenScale {
+  CoursePlace began;
+  double before = 0;  ///< the last scale that was a number; 0: none was told
+  double scale = 0;   ///< what became of it first
+  std::uint64_t steps = 0;
+  std::optional<CoursePlace> ended = {};  ///< where the scale is a number again, and stays one
+};
+
 struct Course {
   std::vector<Stretch> stretches;  ///< of steps whose scale is told, or was told before
   std::vector<Fall> falls;
   std::vector<ToldGrowth> growths;
+  std::optional<BrokenScale> broken;             ///< of those no stretch is made
   std::uint64_t steps = 0;                       ///< that are told of
   std::uint64_t overflows = 0;                   ///< at least
   std::int64_t stride = 1;                       ///< between the numbers of two readings that follow each other

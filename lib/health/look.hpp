@@ -12,6 +12,7 @@ namespace tare {
 /// "1 report", "12 reports"
 std::string reports_text(std::uint64_t count);
 
+void look_for_broken_scale(const Examination& run, std::vector<Symptom>& found);
 void look_for_collapse(const Examination& run, std::vector<Symptom>& found);
 void look_for_stuck(const Examination& run, std::vector<Symptom>& found);
 void look_for_search(const Examination& run, std::vector<Symptom>& found);

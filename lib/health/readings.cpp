@@ -48,6 +48,7 @@ class Counts {
     has_intervals_ = has_intervals_ || steps > 1 || reading.is_inside;
     if (is_silent_ && before > after_ && after_ > 0) grow_unseen(before / after_);
     is_silent_ = !reading.before && !reading.after;
+    has_nan_ = has_nan_ || std::isnan(after);
     bound(before, after, reading, steps, skipped);
     highest_ = std::max({highest_, after, before});
     if (after > before && before > 0) {
@@ -63,7 +64,7 @@ class Counts {
 
   Suggestions take() {
     Suggestions found;
-    found.has_moved = !growths_.empty() || !backoffs_.empty();
+    found.has_moved = !growths_.empty() || !backoffs_.empty() || has_nan_;
     found.highest = highest_;
     if (has_intervals_) {
       found.are_windows_cut = !add_bounded(found.windows);
@@ -165,6 +166,7 @@ class Counts {
          sure_clean_ = 0;
   std::uint64_t waits_ = 0, most_waits_ = 0;
   bool has_intervals_ = false;
+  bool has_nan_ = false;  ///< which is neither a growth nor a fall
   std::optional<double> floor_;
   std::map<double, std::size_t> windows_, growths_, backoffs_;
 };

@@ -29,6 +29,8 @@ constexpr std::string_view complete =
 
 constexpr auto table = std::to_array<Rule>({
     // ---- traces; the order is that of the answers
+    {"broken-scale", error, LooksAt::trace, "the scale became inf or nan: no step is made with it", go_back,
+     look_for_broken_scale},
     {"collapse-to-zero", error, LooksAt::trace, "the scale went down to 0, or below float32's smallest normal number",
      go_back, look_for_collapse},
     {"collapse-to-floor", error, LooksAt::trace, "overflow upon overflow took the scale to where it goes no further",

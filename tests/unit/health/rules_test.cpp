@@ -1,6 +1,7 @@
 // Each rule: a course on which it speaks, and the nearest on which it must not.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "kernels/rule/policy.hpp"
@@ -245,6 +246,29 @@ TEST_CASE("a growth long before the window is full is none of the rule's") {
   CHECK(has(begin().clean(4096, 20).growth(4096, 65536).codes(), "manual-growth"));
   CHECK_FALSE(has(begin().clean(4096, 60).growth(4096, 65536).codes(), "manual-growth"));
   CHECK_FALSE(has(begin().clean(4096, 20).resume(300).growth(65536, 65536).codes(), "manual-growth"));
+}
+
+TEST_CASE("a scale that becomes inf or nan is an error, told with where, from what, and how long") {
+  constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double broken : {infinity, nan}) {
+    MadeRun run;
+    run.clean(1024, 49).clean(broken, 250);
+    CHECK(run.codes() == std::vector<std::string>{"broken-scale"});
+    const HealthFinding found = examine(run.trace(), {}).front();
+    CHECK(found.severity == Severity::error);
+    CHECK(found.step == 50);
+    CHECK_THAT(found.message,
+               Catch::Contains("the scale went from 1024.0 to ") && Catch::Contains("(250 steps, to the end)"));
+    run.clean(512, 2000);
+    const HealthFinding mended = examine(run.trace(), {}).front();
+    CHECK_THAT(mended.message, Catch::Contains("(250 steps, until step 300)"));
+    CHECK(run.codes() == std::vector<std::string>{"broken-scale"});  // no fall of it, and no window
+    run.clean(broken);
+    CHECK_THAT(examine(run.trace(), {}).front().message, Catch::Contains("(251 steps, to the end)"));
+  }
+  CHECK(has(MadeRun().clean(0x1p127, 60).growth(0x1p127, infinity).codes(), "broken-scale"));
+  CHECK_THAT(examine(MadeRun().clean(nan, 60).trace(), {}).front().message,
+             Catch::Contains("the scale is nan (60 steps"));
 }
 
 TEST_CASE("a growth is not too early whose clean steps lie where the log has a hole") {

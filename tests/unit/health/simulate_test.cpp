@@ -407,6 +407,15 @@ TEST_CASE("a run that no rule explains names the first step that contradicts") {
   CHECK(explained.first_contradiction.told == 8192);
 }
 
+TEST_CASE("a scale that becomes NaN is no run in which it never moved, and no rule explains it") {
+  MadeRun run;
+  run.clean(1024, 99).clean(std::numeric_limits<double>::quiet_NaN(), 99);
+  const Explanation explained = explain(run.trace());
+  CHECK(explained.has_moved);
+  CHECK(explained.exact.empty());
+  CHECK(explained.first_contradiction.step == 100);
+}
+
 TEST_CASE("a scale that is told to be infinite is explained by no rule that has a finite one there") {
   MadeRun run;
   run.clean(1024, 99).growth(1024, 2048).clean(2048, 99).growth(2048, std::numeric_limits<double>::infinity());
