@@ -1,6 +1,7 @@
 #include "lib/health/averages.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tare {
 
@@ -10,10 +11,14 @@ ScaleAverages averages_of(const Trace& trace, const Thresholds& thresholds) {
     if (!step.smoothed || is_overwritten(trace, step)) continue;
     const double scale = *step.smoothed;
     const CoursePlace place{step.step, step.line, step.source, step.segment};
-    if (averages.reports++ == 0) {
-      averages.first = place;
-      averages.least = scale;
+    if (averages.reports++ == 0) averages.first = place;
+    if (!std::isfinite(scale)) {
+      if (averages.broken_reports++ > 0) continue;
+      averages.broken = scale;
+      averages.broken_from = place;
+      continue;
     }
+    averages.broken_reports = 0;
     averages.least = std::min(averages.least, scale);
     averages.greatest = std::max(averages.greatest, scale);
     averages.last = scale;

@@ -2,6 +2,7 @@
 // mmengine, ESPnet, insightface.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "lib/health/course.hpp"
@@ -11,8 +12,13 @@ namespace tare {
 
 struct ScaleAverages {
   std::uint64_t reports = 0;
-  double least = 0, greatest = 0;
+  double least = INFINITY, greatest = -INFINITY;  ///< of those that are numbers
   CoursePlace first;
+
+  // ---- of the reports at the end that are inf or nan, and of no others below
+  std::uint64_t broken_reports = 0;
+  double broken = 0;
+  CoursePlace broken_from;
 
   // ---- of the reports from the last one at thresholds.collapse_low_scale or above to the end
   std::uint64_t low_reports = 0;

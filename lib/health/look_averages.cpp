@@ -13,11 +13,21 @@ namespace {
 /// One alone may be the start's; a scale below 1 none begins with.
 constexpr std::uint64_t least_low_averages = 3;
 
-}  // namespace
+void look_for_broken(const ScaleAverages& averages, std::vector<Symptom>& found) {
+  const bool has_top = averages.greatest > 0;
+  const std::string from = has_top ? fmt::format(", which was {} at most,", float_text(averages.greatest)) : "";
+  Symptom symptom{"broken-scale",
+                  fmt::format("the scale{} is {}, by what {} to the end print of it: no gradient is a number then, and "
+                              "no step is made",
+                              from, float_text(averages.broken), reports_text(averages.broken_reports)),
+                  averages.broken_from,
+                  {{"reports", static_cast<double>(averages.broken_reports)}}};
+  if (has_top) symptom.evidence.emplace_back("from", averages.greatest);
+  found.push_back(std::move(symptom));
+}
 
-void look_for_averages(const Examination& run, std::vector<Symptom>& found) {
+void look_for_low(const Examination& run, std::vector<Symptom>& found) {
   const ScaleAverages& averages = run.averages;
-  if (run.course.has_scale || averages.reports == 0) return;
   const double octaves = averages.last > 0 ? std::log2(averages.top / averages.last) : INFINITY;
   const bool is_low =
       averages.last < run.thresholds.low_scale && (averages.last < 1 || averages.low_reports >= least_low_averages);
@@ -38,13 +48,27 @@ void look_for_averages(const Examination& run, std::vector<Symptom>& found) {
                      averages.low_from,
                      {{"last", averages.last}, {"limit", run.thresholds.low_scale}}});
   }
-  found.push_back(
-      {"averages-alone",
-       fmt::format("{} of a scale that is an average, or rounded, {} to {}: neither a step's own scale nor "
-                   "which steps were skipped is known",
-                   reports_text(averages.reports), float_text(averages.least), float_text(averages.greatest)),
-       averages.first,
-       {{"reports", static_cast<double>(averages.reports)}}});
+}
+
+}  // namespace
+
+void look_for_averages(const Examination& run, std::vector<Symptom>& found) {
+  const ScaleAverages& averages = run.averages;
+  if (run.course.has_scale || averages.reports == 0) return;
+  if (averages.broken_reports > 0) {
+    look_for_broken(averages, found);
+  } else {
+    look_for_low(run, found);
+  }
+  const bool has_numbers = averages.least <= averages.greatest;
+  const std::string range =
+      has_numbers ? fmt::format(", {} to {}", float_text(averages.least), float_text(averages.greatest)) : "";
+  found.push_back({"averages-alone",
+                   fmt::format("{} of a scale that is an average, or rounded{}: neither a step's own scale nor "
+                               "which steps were skipped is known",
+                               reports_text(averages.reports), range),
+                   averages.first,
+                   {{"reports", static_cast<double>(averages.reports)}}});
 }
 
 }  // namespace tare

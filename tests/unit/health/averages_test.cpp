@@ -1,5 +1,6 @@
 // Logs that print means or medians of the scale (BEiT, MAE, VideoMAE, mmengine, ESPnet): what the doctor says of them.
 #include <cmath>
+#include <limits>
 
 #include "lib/health/rules.hpp"
 #include "tests/catch.hpp"
@@ -45,6 +46,22 @@ TEST_CASE(
   CHECK(averages({2048, 8}).codes() == Codes{"collapse", "averages-alone"});
   CHECK(averages({2048, 8.5}).codes() == Codes{"averages-alone"});
   CHECK(averages({65536, 0.5, 0.5, 16}).codes() == Codes{"averages-alone"});
+}
+
+TEST_CASE("averages that are inf or nan at the end are a broken scale, and those that were it once are not") {
+  constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double broken : {infinity, nan}) {
+    MadeRun run = averages({8192, 65536, broken, broken});
+    const auto findings = examine(run.trace(), {});
+    REQUIRE(findings.size() == 2);
+    CHECK(findings[0].code == "broken-scale");
+    CHECK(findings[0].step == 30);
+    CHECK_THAT(findings[0].message, Catch::Contains("which was 65536.0 at most") && Catch::Contains("2 reports"));
+    CHECK_THAT(findings[1].message, Catch::Contains("rounded, 8192.0 to 65536.0:"));
+    CHECK(averages({broken}).codes() == Codes{"broken-scale", "averages-alone"});
+    CHECK(averages({8192, broken, 8192}).codes() == Codes{"averages-alone"});
+    CHECK(averages({65536, broken, 0}).codes() == Codes{"collapse", "averages-alone"});
+  }
 }
 
 TEST_CASE("averages below 8 in three reports and at the end are a low scale") {
