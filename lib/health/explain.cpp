@@ -25,6 +25,9 @@ constexpr std::size_t most_windows_of_others = 100;
 /// Of settings that reproduce a trace, so many are told.
 constexpr std::size_t most_exact = 2000;
 
+/// DeepSpeed's switch by which each clean step fills the hysteresis.
+constexpr std::string_view refill = "consecutive_hysteresis";
+
 /// Printed scales are float32's: compared as such.
 bool is_same(double told, double scale) {
   return about_equal(told, scale, 1e-6);
@@ -267,8 +270,15 @@ class Search {
         if (has_hysteresis) sweep.hysteresis = {hysteresis};
         add_factors(sweep, spec);
         try_setting(spec, sweep, from, may_hide);
+        if (hysteresis <= 1 || !has_parameter(spec, refill)) continue;
+        sweep.parameters.set(refill, 1);
+        try_setting(spec, sweep, from, may_hide);
       }
     }
+  }
+
+  static bool has_parameter(const rule::PolicySpec& spec, std::string_view name) {
+    return std::ranges::find(spec.parameters, name, &rule::ParameterSpec::name) != spec.parameters.end();
   }
 
   /// Where intervals leave many open, other policies are asked for those windows that one has explained the run with,

@@ -351,6 +351,27 @@ TEST_CASE("runs of DeepSpeed, told as it tells them, are explained by their own 
   CHECK(count.found == count.tried);
 }
 
+TEST_CASE("whether clean steps fill DeepSpeed's hysteresis is found out from a second fall") {
+  for (const bool fills : {false, true}) {
+    MadeRun run("deepspeed-log");
+    run.overflow(65536, 65536).overflow(65536, 32768).clean(32768, 20);
+    if (fills) run.overflow(32768, 32768);
+    run.overflow(32768, 16384).clean(16384, 1000).growth(16384, 32768).clean(32768, 5);
+    const Explanation explained = explain(run.trace());
+    REQUIRE_FALSE(explained.exact.empty());
+    const auto& policy = explained.exact.front().start.policy;
+    const rule::PolicySpec& spec = rule::spec_of(policy.id);
+    CHECK(spec.name == "deepspeed");
+    const auto value = [&](std::string_view name) {
+      const auto parameter = std::ranges::find(spec.parameters, name, &rule::ParameterSpec::name);
+      return rule::value_of(rule::read_parameter(policy.params, *parameter));
+    };
+    CHECK(value("consecutive_hysteresis") == (fills ? 1 : 0));
+    CHECK(value("delayed_shift") == 2);
+    CHECK(value("scale_window") == 1000);
+  }
+}
+
 TEST_CASE(
     "where the setting of a run that tells only scales, by tens, is not found, the answer says that its search was "
     "cut") {
