@@ -41,6 +41,7 @@ bool is_set(const Tree& tree, NodeId node) {
 bool meets(const Tree& tree, const Condition& condition) {
   const NodeId node = at_keys(tree, condition.keys);
   if (condition.is == Condition::Is::absent) return node == nowhere;
+  if (condition.is == Condition::Is::unset) return !is_set(tree, node);
   if (condition.is == Condition::Is::there ? node == nowhere : !is_set(tree, node)) return false;
   return condition.says.empty() || (tree.kind(node) == Kind::string && is_one_of(tree.text(node), condition.says));
 }

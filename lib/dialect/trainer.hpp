@@ -93,6 +93,7 @@ struct Condition {
     set,     ///< there is something, and it is neither None nor False
     there,   ///< there is something
     absent,  ///< there is nothing
+    unset,   ///< there is nothing, or None or False
   };
 
   std::string_view keys;       ///< from the root, with dots between them; a number is an item of a list, too

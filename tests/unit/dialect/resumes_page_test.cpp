@@ -22,7 +22,8 @@ std::string releases(const Resume& row) {
 }
 
 std::string condition(const Condition& one) {
-  if (one.is == Condition::Is::absent) return fmt::format("no `{}`", one.keys);
+  const bool is_without = one.is == Condition::Is::absent || one.is == Condition::Is::unset;
+  if (is_without) return fmt::format("no `{}`", one.keys);
   std::string says(one.says.substr(0, one.says.find('|')));
   return says.empty() ? fmt::format("`{}`", one.keys) : fmt::format("`{}` {}", one.keys, says);
 }
