@@ -11,6 +11,7 @@ namespace tare {
 namespace {
 
 constexpr std::string_view edit_command = "`tare edit CHECKPOINT ";
+constexpr std::string_view choice = "{at}";
 /// Options by which an edit says already which scalers it means.
 constexpr auto choices = std::to_array<std::string_view>({" --at ", " --all", " --align"});
 
@@ -29,13 +30,13 @@ const Scaler* scaler_of(const Checkpoint& checkpoint, const Finding& finding, st
   return found == checkpoint.scalers.end() ? nullptr : &*found;
 }
 
-/// Behind each edit that would have to choose: where the sick one is.
-void choose(std::string& advice, const std::string& place) {
+/// Puts a blank behind each edit that would have to choose among scalers.
+void let_choose(std::string& advice) {
   for (std::size_t at = advice.find(edit_command); at != advice.npos; at = advice.find(edit_command, at + 1)) {
     const std::size_t end = advice.find('`', at + 1);
     const std::string_view command = std::string_view(advice).substr(at, end - at);
-    const auto is_in = [&](std::string_view choice) { return command.find(choice) != command.npos; };
-    if (std::ranges::none_of(choices, is_in)) advice.insert(end, " --at " + shell_word(place));
+    const auto is_in = [&](std::string_view option) { return command.find(option) != command.npos; };
+    if (std::ranges::none_of(choices, is_in)) advice.insert(end, choice);
   }
 }
 
@@ -44,21 +45,28 @@ void choose(std::string& advice, const std::string& place) {
 std::string advice_about(const Checkpoint& checkpoint, const Finding& finding) {
   const Rule* rule = find_rule(finding.code);
   if (rule == nullptr) return {};
-  std::string advice(rule->advice);
+  std::string advice(rule->advice), at;
   if (const Scaler* scaler = scaler_of(checkpoint, finding, "loss_scale")) {
-    if (const auto place = place_to_choose(checkpoint, *scaler)) choose(advice, *place);
+    if (const auto place = place_to_choose(checkpoint, *scaler)) {
+      let_choose(advice);
+      at = " --at " + shell_word(*place);
+    }
   } else if (const Scaler* layer = scaler_of(checkpoint, finding, "fp8");
              layer != nullptr && !rule->fp8_advice.empty()) {
     advice = layer->state().dialect->fp8.next_scale == nullptr ? quantise_again : rule->fp8_advice;
   }
-  fill_in(advice, "CHECKPOINT", shell_word(checkpoint.resolved));
-  return advice;
+  return filled(advice, {{"CHECKPOINT", shell_word(checkpoint.resolved)}, {choice, at}});
 }
 
-void fill_in(std::string& advice, std::string_view what, const std::string& with) {
-  for (std::size_t at = advice.find(what); at != advice.npos; at = advice.find(what, at + with.size())) {
-    advice.replace(at, what.size(), with);
+std::string filled(std::string_view advice, std::initializer_list<Blank> blanks) {
+  std::string text;
+  for (std::size_t at = 0; at < advice.size();) {
+    const auto starts = [&](const Blank& blank) { return advice.substr(at).starts_with(blank.word); };
+    const auto blank = std::find_if(blanks.begin(), blanks.end(), starts);
+    text += blank == blanks.end() ? std::string(1, advice[at]) : blank->with;
+    at += blank == blanks.end() ? 1 : blank->word.size();
   }
+  return text;
 }
 
 }  // namespace tare

@@ -1,7 +1,9 @@
-// What to do about what was found in a checkpoint, as commands that a shell takes as they stand.
+// What to do about what was found, as commands that a shell takes as they stand.
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "lib/checkpoint/checkpoint.hpp"
 
@@ -11,7 +13,12 @@ namespace tare {
 /// mean several scalers, with the place of the one that was found sick.
 std::string advice_about(const Checkpoint& checkpoint, const Finding& finding);
 
-/// Puts `with` in the place of each `what`.
-void fill_in(std::string& advice, std::string_view what, const std::string& with);
+struct Blank {
+  std::string_view word;  ///< as the rules' table has it: CHECKPOINT, TRACE, {healthy}
+  std::string with;
+};
+
+/// `advice` with its blanks filled, in one pass: what is filled in is left as it is.
+std::string filled(std::string_view advice, std::initializer_list<Blank> blanks);
 
 }  // namespace tare

@@ -226,9 +226,12 @@ void name_healthy(std::vector<HealthFinding>& findings, const std::optional<Trac
                                  : "the last checkpoint before that";
   const bool has_one_scaler = healthy && healthy->other_scales.empty();
   for (HealthFinding& finding : findings) {
-    const bool goes_back = finding.advice.find("{healthy}") != std::string::npos;
-    fill_in(finding.advice, "{healthy}", healthy ? healthy->path : before);
-    if (has_one_scaler && goes_back) fill_in(finding.advice, "CHECKPOINT", shell_word(healthy->path));
+    const Rule* rule = find_rule(finding.code);
+    if (rule == nullptr || rule->looks_at != LooksAt::trace) continue;
+    const bool goes_back = rule->advice.find("{healthy}") != std::string_view::npos;
+    const std::string checkpoint = goes_back && has_one_scaler ? shell_word(healthy->path) : "CHECKPOINT";
+    finding.advice =
+        filled(rule->advice, {{"{healthy}", healthy ? healthy->path : before}, {"CHECKPOINT", checkpoint}});
   }
 }
 

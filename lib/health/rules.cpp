@@ -75,7 +75,8 @@ constexpr auto table = std::to_array<Rule>({
     {"restart-loop", warning, LooksAt::trace, "several starts of the run end near one step",
      "Resume from before {healthy}, or leave that step's data out", look_for_restart_loop},
     {"reset-on-resume", warning, LooksAt::trace, "a start of the run began with another scale than was left",
-     "`tare inspect CHECKPOINT` shows whether the scaler was saved; `tare migrate --into CHECKPOINT` puts one in",
+     "`tare inspect CHECKPOINT` shows whether the scaler was saved; `tare migrate SOURCE --into CHECKPOINT` puts one "
+     "in",
      look_for_reset},
     {"count-contradiction", warning, LooksAt::trace, "the scale fell where the log counts no skipped step",
      "Judge by the scale: Megatron-DeepSpeed's count stays 0. `tare trace LOG` shows every step",
@@ -148,9 +149,9 @@ constexpr auto table = std::to_array<Rule>({
     {"moments-zero", warning, LooksAt::state, "Adam's second moments hold nothing but 0 after a step",
      "Look at the scale that the gradients came with, and keep the optimizer's state in float32 or bfloat16"},
     {"grad-scaler-missing", warning, LooksAt::state, "Megatron saved no scaler, and a resume starts anew",
-     "`tare migrate --into CHECKPOINT` puts one in"},
+     "`tare migrate SOURCE --into CHECKPOINT` puts one in"},
     {"grad-scaler-empty", warning, LooksAt::state, "Megatron saved an empty scaler",
-     "`tare migrate --into CHECKPOINT` fills it"},
+     "`tare migrate SOURCE --into CHECKPOINT` fills it"},
     {"grad-scaler-skipped", warning, LooksAt::state, "the run does not load the scaler that is saved",
      "Resume without --loss-scale, in fp16, if it is to be loaded"},
     {"optimizer-under-old-key", note, LooksAt::state, "Megatron's optimizer stands where an older release kept it", ""},
@@ -163,7 +164,8 @@ constexpr auto table = std::to_array<Rule>({
     {"state-not-read", warning, LooksAt::state, "a state that is there and cannot be read", ""},
     {"state-not-loaded", warning, LooksAt::state, "a state of tare's own that no scaler starts from", ""},
     {"scaler-not-readable", warning, LooksAt::state, "a scaler's shape, with a field that is no number", ""},
-    {"no-scaler", note, LooksAt::state, "no scaler is in the checkpoint", "`tare migrate --into` puts one in"},
+    {"no-scaler", note, LooksAt::state, "no scaler is in the checkpoint",
+     "`tare migrate SOURCE --into CHECKPOINT` puts another's in where there is a place for one"},
 
     // ---- files; lib/checkpoint knows what belongs together
     {"copies-disagree", error, LooksAt::files, "rank files hold different values for one scaler",

@@ -16,9 +16,9 @@ import tempfile
 sys.dont_write_bytecode = True
 from command import Tare
 
-COMMAND = re.compile(r"`tare ((?:edit|fp8 \w+) [^`]*)`")
+COMMAND = re.compile(r"`tare ((?:edit|migrate|fp8 \w+) [^`]+)`")
 # Words that stand for what only the reader knows.
-BLANK = re.compile(r"\b(?:CHECKPOINT|VALUE|KEY|PATH|STATE\.json)\b")
+BLANK = re.compile(r"\b(?:CHECKPOINT|VALUE|KEY|PATH|SOURCE|STATE\.json)\b")
 # What a folder may be called.
 NAMES = ("plain", "with a blank", "it's", "a;b$(c)\"e")
 

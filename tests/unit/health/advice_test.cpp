@@ -1,6 +1,7 @@
 // What an answer says to print is read once it is printed.
 #include <string>
 
+#include "lib/health/advice.hpp"
 #include "lib/health/rules.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/trace/memory_files.hpp"
@@ -39,4 +40,10 @@ TEST_CASE("the line that an advice says to print tells a step and its scale") {
   const Trace trace = trace_of_log(with(with(line, "N", "17"), "X", "65536.0") + "\n");
   REQUIRE(trace.steps.size() == 1);
   CHECK((*trace.steps.begin()).after == 65536);
+}
+
+TEST_CASE("a blank of an advice is filled where the table has it, and not in what was filled in") {
+  CHECK(filled("edit CHECKPOINT; {healthy}", {{"CHECKPOINT", "a/{healthy}/CHECKPOINT"}, {"{healthy}", "b"}}) ==
+        "edit a/{healthy}/CHECKPOINT; b");
+  CHECK(filled("nothing", {{"CHECKPOINT", "a"}}) == "nothing");
 }
