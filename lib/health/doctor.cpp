@@ -11,6 +11,7 @@
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/listing.hpp"
 #include "lib/health/advice.hpp"
+#include "lib/health/look.hpp"
 #include "lib/health/rules.hpp"
 
 namespace tare {
@@ -141,6 +142,14 @@ class Examiner {
   bool has_checkpoint_ = false;
 };
 
+std::string without_scale_text(const Trace& trace, bool is_well) {
+  const std::size_t reports = trace.without_scale.size();
+  const std::string looked = reports == 0 || !is_well ? ""
+                                                      : fmt::format("; {} of losses and gradient norms show no trouble",
+                                                                    reports_text(reports));
+  return fmt::format("nothing of what was read tells a scale or an overflow{}", looked);
+}
+
 std::string healthy_course(const Course& course) {
   if (course.overflows == course.steps) {
     return fmt::format("{} told of, and the scale of no step without: nothing in their course is wrong",
@@ -173,7 +182,8 @@ std::vector<HealthFinding> examine(const Trace& trace, const Thresholds& thresho
   put_gravest_first(findings);
   const std::string first_file = trace.sources.empty() ? std::string() : trace.sources.front().path;
   if (course.steps == 0 && averages.reports == 0) {
-    findings.push_back(told("no-scale-trace", "nothing of what was read tells a scale or an overflow", first_file));
+    const bool is_well = std::ranges::none_of(findings, is_trouble);
+    findings.push_back(told("no-scale-trace", without_scale_text(trace, is_well), first_file));
   } else if (course.steps > 0 && std::ranges::none_of(findings, is_trouble)) {
     findings.push_back(told("healthy", healthy_course(course), first_file));
   }

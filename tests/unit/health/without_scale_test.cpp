@@ -63,5 +63,10 @@ TEST_CASE("losses that are NaN are told, and losses that rise are not: nothing s
 }
 
 TEST_CASE("that nothing tells a scale is said all the same") {
-  CHECK(Told().steps(5, 2.5F, 1.5F).findings("no-scale-trace").size() == 1);
+  const auto well = Told().steps(5, 2.5F, 1.5F).findings("no-scale-trace");
+  REQUIRE(well.size() == 1);
+  CHECK(well[0].message.ends_with("; 5 reports of losses and gradient norms show no trouble"));
+  const auto lost = Told().steps(3, 0.0F, no_number).findings("no-scale-trace");
+  REQUIRE(lost.size() == 1);
+  CHECK(lost[0].message == "nothing of what was read tells a scale or an overflow");
 }
