@@ -57,12 +57,12 @@ TEST_CASE("scalers that stand side by side without a chain's numbers are no chai
   CHECK(told(made, made.map({{"generator", generator}, {"critic", critic}})).empty());
 }
 
-TEST_CASE("two chains are compared each in itself") {
+TEST_CASE("two chains are compared each in itself, whatever else stands in front of them") {
   MadeTree made;
   const auto chain = [&](double first, double second) {
     return made.map({{"optimizer", made.list({with_scaler(made, first), with_scaler(made, second)})}});
   };
-  const auto findings = told(made, made.map({{"a", chain(64, 64)}, {"b", chain(32, 16)}}));
+  const auto findings = told(made, made.map({{"0", made.grad_scaler()}, {"a", chain(64, 64)}, {"b", chain(32, 16)}}));
   REQUIRE(findings.size() == 1);
   CHECK(findings.front().path == "b.optimizer[1].grad_scaler");
 }

@@ -285,6 +285,14 @@ TEST_CASE("of Lightning's files the last is read, by its name or by its step") {
   CHECK(open_checkpoint(scratch.path("run"), {}).scalers.size() == 5);
 }
 
+TEST_CASE("a file of another name beside Lightning's may belong to any of them, so that none is chosen") {
+  const Scratch scratch;
+  for (const char* name : {"epoch=0-step=9.ckpt", "epoch=1-step=20.ckpt", "scaler.ckpt"}) {
+    scratch.copy(lone_scaler, std::string("run/") + name);
+  }
+  CHECK(open_checkpoint(scratch.path("run"), {}).files.size() == 3);
+}
+
 TEST_CASE("of saves that share the highest step none is the last") {
   const Scratch scratch;
   for (const char* name : {"epoch=1-step=20.ckpt", "epoch=1-step=20-v1.ckpt", "epoch=0-step=9.ckpt"}) {

@@ -174,10 +174,22 @@ TEST_CASE("a flag that says static is told where the class moves the scale all t
   CHECK(codes(scaler_of(deepspeed_part, {{Role::dynamic, 0}, {Role::step, 5}})).empty());
 }
 
-TEST_CASE("factors and intervals that cannot work are told") {
-  CHECK(codes(scaler_of(torch_state, {{Role::growth_factor, 1.0}})) == Codes{"growth-factor-too-small"});
-  CHECK(codes(scaler_of(torch_state, {{Role::backoff_factor, 1.0}})) == Codes{"backoff-factor-out-of-range"});
-  CHECK(codes(scaler_of(torch_state, {{Role::growth_interval, 0}})) == Codes{"interval-not-positive"});
+TEST_CASE("factors and intervals that cannot work are told, and those that can are not") {
+  const auto of = [](Role role, double value) { return codes(scaler_of(torch_state, {{role, value}})); };
+  constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double factor : {1.0, 0.5, 0.0, -2.0, infinity, nan}) {
+    CHECK(of(Role::growth_factor, factor) == Codes{"growth-factor-too-small"});
+  }
+  for (const double factor : {1.0, 2.0, 0.0, -0.5, infinity, nan}) {
+    CHECK(of(Role::backoff_factor, factor) == Codes{"backoff-factor-out-of-range"});
+  }
+  for (const double interval : {0.0, -3.0, 0.5, nan}) {
+    CHECK(of(Role::growth_interval, interval) == Codes{"interval-not-positive"});
+  }
+  CHECK(of(Role::growth_factor, 1.001).empty());
+  CHECK(of(Role::backoff_factor, 0.999).empty());
+  CHECK(of(Role::backoff_factor, 0.001).empty());
+  CHECK(of(Role::growth_interval, 1).empty());
 }
 
 TEST_CASE("one value that is kept twice is told where the two differ") {

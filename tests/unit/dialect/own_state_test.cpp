@@ -1,8 +1,10 @@
 // States of tare's own, as a tree of JSON has them: what is found, what is one value twice, and what cannot be told.
 #include "lib/dialect/frameworks/tare.hpp"
 
+#include <cmath>
 #include <limits>
 
+#include "lib/dialect/fp8_slots.hpp"
 #include "lib/state/value.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/dialect/made_tree.hpp"
@@ -31,6 +33,16 @@ NodeId torch_state(MadeTree& made, Parts fields, Parts roles) {
                    {"params", made.map({{"growth_interval", made.integer(100)}})},
                    {"fields", made.map(fields)},
                    {"roles", made.map(roles)}});
+}
+
+/// Of two slots, of which the second is of gradients.
+NodeId fp8_state(MadeTree& made, NodeId scales, NodeId rows) {
+  const NodeId formats = made.list({made.text("e4m3"), made.text("e5m2")});
+  const NodeId names = made.list({made.text("l/input"), made.text("l/grad_output")});
+  return made.map({{"schema", made.text("tare.state/1")},
+                   {"policy", made.text("transformer_engine")},
+                   {"params", made.map({{"slots", names}, {"format", formats}})},
+                   {"fields", made.map({{"scale", scales}, {"amax_history", rows}})}});
 }
 
 }  // namespace
@@ -102,4 +114,53 @@ TEST_CASE("a part of a state that is nothing of the kind is named") {
     REQUIRE(found.findings.size() == 1);
     CHECK(found.findings.front().message.find(std::string(part)) != std::string::npos);
   }
+}
+
+TEST_CASE("FP8 state of tare's own has a slot for each scale, with what its rows and its parameters say of it") {
+  MadeTree made;
+  const NodeId rows =
+      made.list({made.list({made.number(1.0), made.integer(2)}), made.list({made.text("inf"), made.text("nan")})});
+  const Read found = read(made, fp8_state(made, made.list({made.number(8.0), made.integer(4)}), rows));
+  CHECK(found.findings.empty());
+  REQUIRE(is_own(found.scaler));
+  const auto slots = fp8_slots(found.scaler);
+  REQUIRE(slots.size() == 2);
+  CHECK(slots[0].multiplier() == 8);
+  CHECK(slots[1].multiplier() == 4);
+  REQUIRE(slots[0].history_length() == 2);
+  CHECK(slots[0].stored_amax(0) == 1);
+  CHECK(slots[0].stored_amax(1) == 2);
+  CHECK(slots[1].stored_amax(0) == std::numeric_limits<double>::infinity());
+  CHECK(std::isnan(slots[1].stored_amax(1)));
+  CHECK(slots[0].format_max == 448);
+  CHECK(slots[1].format_max == 57344);
+}
+
+TEST_CASE("FP8 state of tare's own whose fields are missing, or no rows of numbers, is told and not guessed") {
+  const auto told = [](auto scale, auto history) {
+    MadeTree made;
+    const NodeId scales = scale(made), rows = history(made);
+    const Read found = read(made, fp8_state(made, scales, rows));
+    return found.findings.empty() ? std::string() : found.findings.front().message;
+  };
+  const auto scales = [](MadeTree& made) { return made.list({made.number(8.0), made.number(4.0)}); };
+  const auto rows_of = [](std::size_t first, std::size_t second) {
+    return [=](MadeTree& made) {
+      const auto row = [&](std::size_t length) {
+        return made.tree.add_items(Kind::list, std::vector(length, made.number(1.0)), {});
+      };
+      return made.list({row(first), row(second)});
+    };
+  };
+  CHECK(told(scales, rows_of(2, 2)).empty());
+  CHECK_THAT(told(scales, rows_of(2, 3)), Catch::Contains("fields.amax_history holds no numbers, or rows of several"));
+  CHECK_THAT(told(scales, rows_of(0, 0)), Catch::Contains("fields.amax_history"));
+  CHECK_THAT(told(
+                 [](MadeTree& made) {
+                   return made.list({made.number(8.0), made.text("four")});
+                 },
+                 rows_of(2, 2)),
+             Catch::Contains("fields.scale holds no numbers"));
+  CHECK_THAT(told([](MadeTree& made) { return made.list({}); }, rows_of(2, 2)), Catch::Contains("fields.scale"));
+  CHECK_THAT(told([](MadeTree& made) { return made.text("8.0"); }, rows_of(2, 2)), Catch::Contains("fields.scale"));
 }
