@@ -128,15 +128,28 @@ std::optional<double> scale_of(const FoundScaler& scaler) {
   return number == nullptr ? std::nullopt : std::optional(number->as_double());
 }
 
-/// What scalers behind the first hold, and copies of it that disagree.
-std::vector<double> other_scales(const Checkpoint& checkpoint) {
+/// Whether a resumed run goes on with it.
+bool is_loaded(const FoundScaler& scaler) {
+  return scaler.dialect->kind == "loss_scale" && scaler.authority != Authority::no_rank;
+}
+
+/// The first loss scaler that a run goes on with; the first of all where there is none. REQUIRES: there are some.
+const FoundScaler& first_scaler(const Checkpoint& checkpoint) {
+  const auto first = std::find_if(checkpoint.scalers.begin(), checkpoint.scalers.end(),
+                                  [](const Scaler& scaler) { return is_loaded(scaler.state()); });
+  return first == checkpoint.scalers.end() ? checkpoint.scalers.front().state() : first->state();
+}
+
+/// What other scalers hold that a run goes on with, and copies of the first that disagree.
+std::vector<double> other_scales(const Checkpoint& checkpoint, const FoundScaler& first) {
   std::vector<double> scales;
-  for (std::size_t i = 1; i < checkpoint.scalers.size(); ++i) {
-    const auto scale = scale_of(checkpoint.scalers[i].state());
+  for (const Scaler& scaler : checkpoint.scalers) {
+    const auto scale = scale_of(scaler.state());
+    if (&scaler.state() == &first || !is_loaded(scaler.state()) || !scale) continue;
     const auto is_this = [&](double other) {
       return std::bit_cast<std::uint64_t>(other) == std::bit_cast<std::uint64_t>(*scale);
     };
-    if (scale && std::none_of(scales.begin(), scales.end(), is_this)) scales.push_back(*scale);
+    if (std::none_of(scales.begin(), scales.end(), is_this)) scales.push_back(*scale);
   }
   return scales;
 }
@@ -235,12 +248,12 @@ std::optional<Save> read_save(const std::string& path, const Files& files, const
   try {
     const Checkpoint checkpoint = open_checkpoint(path, {.files = &files, .budget = budget});
     if (checkpoint.scalers.empty()) return {};
-    const FoundScaler& scaler = checkpoint.scalers.front().state();
+    const FoundScaler& scaler = first_scaler(checkpoint);
     Save save;
     save.checkpoint.path = path;
     save.checkpoint.dialect = scaler.dialect->name;
     save.scale = scale_of(scaler);
-    save.checkpoint.other_scales = other_scales(checkpoint);
+    save.checkpoint.other_scales = other_scales(checkpoint, scaler);
     for (const Field& field : scaler.fields) {
       const Value* number = field.value.number();
       if (number != nullptr) {

@@ -37,7 +37,7 @@ struct TraceCheckpoint {
   std::optional<std::int64_t> step;                    ///< nothing where neither its state nor its name tells
   std::string dialect;                                 ///< "megatron" ...; of its first scaler
   std::vector<std::pair<std::string, double>> fields;  ///< that scaler's, by role or native key: "scale", "window" ...
-  std::vector<double> other_scales = {};               ///< those of its other scalers, each once
+  std::vector<double> other_scales = {};               ///< those of its other scalers, each value once
 
   [[nodiscard]] std::optional<double> scale() const;  ///< its first scaler's
 };

@@ -97,6 +97,21 @@ def run_folder(tare, corpus):
         yield f"{run}: sick {sick}, last healthy {marked}"
 
 
+def fp8_run(tare, corpus, scratch):
+    """FP8 layers that come before the loss scaler hide neither its fall nor the checkpoint before it."""
+    run = scratch / "fp8_run"
+    for step in (100, 200):
+        folder = run / f"checkpoint-{step}"
+        folder.mkdir(parents=True)
+        shutil.copy(corpus / "transformer_engine/te1.13_4layers/model.pt", folder)
+        shutil.copy(corpus / "transformers/run_collapse/run/checkpoint-500/scaler.pt", folder)
+    tare("edit", run / "checkpoint-200/scaler.pt", "scale=0", "--force", "--yes")
+    answer = tare("doctor", run, "--json").json()
+    healthy = answer["last_healthy"]
+    if "collapse-to-zero" not in graver_than_notes(answer) or not healthy or not healthy["path"].endswith("checkpoint-100"):
+        yield f"FP8 layers beside a dead scale: {json.dumps(answer)[:600]}"
+
+
 def states(tare, corpus):
     """What inspect tells of a state the doctor tells too, and edit warns before it writes it."""
     checkpoint = corpus / "deepspeed/zero2_2ranks/ckpt/global_step5"
@@ -232,6 +247,7 @@ def main():
         problems = [*diagnoses(tare, options.cases), *gates(tare, options.cases), *sarif(tare, options.cases),
                     *run_folder(tare, options.corpus), *states(tare, options.corpus), *empty_fp8(tare, options.corpus),
                     *far_apart(tare, options.corpus, pathlib.Path(folder)),
+                    *fp8_run(tare, options.corpus, pathlib.Path(folder)),
                     *missing_files(tare, options.corpus, pathlib.Path(folder)),
                     *pictures(tare, options.cases, pathlib.Path(folder)),
                     *simulations(tare, options.cases)]
