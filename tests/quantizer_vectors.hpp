@@ -139,7 +139,7 @@ inline Tally run(const std::string& folder, const std::string& recipe, Subject& 
     const Bytes back = subject.values_of_rows(config, matrix);
     const Json& expected = one.at("expected");
     const auto compare = [&](const char* name, const std::string& have) {
-      if (!expected.contains(name) || have == expected.at(name)) return;
+      if (!expected.contains(name) || have == expected.at(name).get<std::string>()) return;
       tally.differences.push_back(one.at("config").dump() + " seed " + one.at("seed").dump() + ": " + name);
     };
     compare("rowwise", written(matrix.rowwise));

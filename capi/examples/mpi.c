@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   }
   {
     double norm = 0;
-    const double sum = (double)weights[0] * (double)weights[0] * SHARD;
+    const double sum = (double)weights[0] * (double)weights[0] * (double)SHARD;
     MPI_Reduce(&sum, &norm, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0) printf("weights went %.3f, of 0.7 at most\n", sqrt(norm)); /* seven steps of 0.1 */
   }

@@ -144,7 +144,7 @@ TEST_CASE("files outside its folder are told whatever stands before them in an i
     return count;
   };
   CHECK(times(index(R"("a": "/tmp/b.bin", "b": "/tmp/b.bin")")) == 1);
-  for (const std::size_t files : {63, 64, 65}) {
+  for (const std::size_t files : {63U, 64U, 65U}) {
     std::string map;
     for (std::size_t i = 0; i < files; ++i) {
       const std::string number = std::to_string(i);

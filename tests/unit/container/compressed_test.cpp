@@ -138,7 +138,7 @@ TEST_CASE(
       const Unpacked sound = unpacked(whole);
       CHECK(sound.problem.empty());
       CHECK(inside(sound) == plain);
-      for (const std::size_t behind : {1, 1000, 300'000}) {
+      for (const std::size_t behind : {1U, 1000U, 300'000U}) {
         Bytes longer = whole;
         longer.resize(whole.size() + behind);
         const Unpacked made = unpacked(longer);
@@ -208,7 +208,7 @@ TEST_CASE(
       packed.insert(packed.end(), member.begin(), member.end());
     }
     CHECK(starts_like_packed_stream(packed));
-    for (const std::size_t at_once : {1000, 131'072, 1'000'000}) {
+    for (const std::size_t at_once : {1000U, 131'072U, 1'000'000U}) {
       const Read all = read(packed, at_once);
       CHECK(all.bytes == plain);
       CHECK(all.problem.empty());

@@ -35,7 +35,7 @@ Spans spans_of(const std::vector<Patch>& patches) {
 }  // namespace
 
 TEST_CASE("bytes that differ are one patch where fewer than eight stand between them, wherever the blocks end") {
-  for (const std::size_t at : {0, 1, 254, 255, 256, 257, 511, 512, 600}) {
+  for (const std::size_t at : {0U, 1U, 254U, 255U, 256U, 257U, 511U, 512U, 600U}) {
     INFO(at);
     const Bytes before(700, std::byte{4});
     const auto spans = [&](std::initializer_list<std::size_t> changed) {

@@ -24,8 +24,8 @@ TEST_CASE("a stream that gets other elements is the one that is written with the
                                       {"DoubleStorage", 8},
                                       {"ByteStorage", 1},
                                       {"LongStorage", 8}}) {
-    for (const std::size_t before : {0, 1, 2, 300}) {
-      for (const std::size_t after : {0, 1, 255, 256, 65'536}) {
+    for (const std::size_t before : {0U, 1U, 2U, 300U}) {
+      for (const std::size_t after : {0U, 1U, 255U, 256U, 65'536U}) {
         INFO(storage << ", " << before << " become " << after);
         const Bytes old = new_stream(storage, elements(before, size, 1));
         const Bytes anew = elements(after, size, 9);

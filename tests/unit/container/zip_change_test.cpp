@@ -248,7 +248,7 @@ TEST_CASE("a patch stays in the data of one record") {
   };
   const std::string not_data = "a patch outside the data of its record";
   const std::string no_record = "a patch outside every record of a zip archive";
-  for (const std::size_t number : {3, 4}) {
+  for (const std::size_t number : {3U, 4U}) {
     const Span payload = archive.record(archive.entries()[number]).payload;
     CHECK(problem(payload).empty());
     CHECK(problem({payload.end() - 1, 1}).empty());
@@ -262,7 +262,7 @@ TEST_CASE("a patch stays in the data of one record") {
 }
 
 TEST_CASE("a wrong checksum of a record of 64 KiB is noticed before it is patched, and of a longer one passed on") {
-  for (const std::size_t size : {65'535, 65'536, 65'537}) {
+  for (const std::size_t size : {65'535U, 65'536U, 65'537U}) {
     INFO(size);
     const Bytes content(size, std::byte{7});
     ArchiveWriter writer;
@@ -289,7 +289,7 @@ TEST_CASE("a wrong checksum of a record of 64 KiB is noticed before it is patche
 }
 
 TEST_CASE("where a file can only grow, patched records of 32 MiB are sent anew, and not a byte more") {
-  for (const std::size_t more : {0, 1}) {
+  for (const std::size_t more : {0U, 1U}) {
     const Bytes small(1000 + more, std::byte{1});
     const Bytes large(limits::max_tensor_read_bytes - 1000, std::byte{2});
     ArchiveWriter writer;

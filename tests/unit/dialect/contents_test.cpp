@@ -85,7 +85,7 @@ TEST_CASE("what a scaler that is switched off leaves is told by its place, and o
 }
 
 TEST_CASE("an empty scaler is looked for among 64 names, and not among a model's parameters") {
-  for (const std::size_t names : {64, 65}) {
+  for (const std::size_t names : {64U, 65U}) {
     MadeTree made;
     std::vector<NodeId> items;
     for (std::size_t i = 1; i < names; ++i) {

@@ -210,7 +210,7 @@ TEST_CASE("a journal that counts other fields or files than it has was never com
     }));
   };
   CHECK(counting(2, 2).empty());
-  for (const auto& [fields, files] : {std::pair{1, 2}, {3, 2}, {2, 1}, {2, 3}})
+  for (const auto& [fields, files] : {std::pair{1U, 2U}, {3U, 2U}, {2U, 1U}, {2U, 3U}})
     CHECK(counting(fields, files) == "none");
 }
 
