@@ -2,16 +2,19 @@
 # Installs what is missing of the Debian packages that tare needs. The one place that names them.
 #
 #   tools/packages.sh build          to configure and build
+#   tools/packages.sh library        what libtare is made of, without the tools; with hdf5 also its module for HDF5
 #   tools/packages.sh build check    also to run all tests, formatters, fuzzers and the like
 #   tools/packages.sh fidelity       to load what was edited with the real frameworks
 #   tools/packages.sh stores         to ask a real web server
 #   tools/packages.sh names GROUP... prints them, and installs nothing
 set -euo pipefail
 
+library=(libfmt-dev nlohmann-json3-dev zlib1g-dev libdeflate-dev libzstd-dev liblzma-dev libhwy-dev)
+hdf5=(libhdf5-dev)
 build=(
   cmake ninja-build g++ python3
-  libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libdeflate-dev libzstd-dev liblzma-dev libhdf5-dev libhwy-dev
-  libcurl4-openssl-dev libexpat1-dev libssl-dev
+  "${library[@]}" "${hdf5[@]}"
+  libcli11-dev libcurl4-openssl-dev libexpat1-dev libssl-dev
 )
 check=(
   catch2 git clang clang-format clang-tidy
@@ -30,11 +33,13 @@ fi
 wanted=()
 for group in "$@"; do
   case $group in
+    library) wanted+=("${library[@]}") ;;
+    hdf5) wanted+=("${hdf5[@]}") ;;
     build) wanted+=("${build[@]}") ;;
     check) wanted+=("${check[@]}") ;;
     fidelity) wanted+=("${fidelity[@]}") ;;
     stores) wanted+=("${stores[@]}") ;;
-    *) echo "$0: no such group: $group (there are: build check fidelity stores)" >&2; exit 2 ;;
+    *) echo "$0: no such group: $group (there are: library hdf5 build check fidelity stores)" >&2; exit 2 ;;
   esac
 done
 
