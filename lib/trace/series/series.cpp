@@ -91,12 +91,13 @@ void Series::put(SeriesRow& row, std::string_view name, double value, bool is_fl
   }
 }
 
+void Series::add_without_scale(const SeriesRow& row) {
+  TraceStep step{.step = row.step, .line = row.line, .source = without_scale_.source(path_, kind_)};
+  tell_losses(row, step);
+  without_scale_.add(step, this);
+}
+
 void Series::add(const SeriesRow& row) {
-  if (row.scales.empty()) {
-    TraceStep step{.step = row.step, .line = row.line, .source = without_scale_.source(path_, kind_)};
-    tell_losses(row, step);
-    without_scale_.add(step, this);
-  }
   for (const auto& [index, value] : row.scales) {
     Candidate& candidate = *std::next(candidates_.begin(), static_cast<std::ptrdiff_t>(index));
     if (candidate.path != path_ || candidate.run.trace().sources.empty()) {

@@ -43,8 +43,9 @@ class Series {
   [[nodiscard]] Key key(std::string_view name) const;
   /// Puts a number into `row`, if it is one that a trace tells. `is_flag`: it stands as true or false.
   void put(SeriesRow& row, std::string_view name, double value, bool is_flag = false);
-  /// A row without a scale counts where no row has one, and only what tells training losses gives such rows.
   void add(const SeriesRow& row);
+  /// A row of what tells training losses: it counts where no row has a scale.
+  void add_without_scale(const SeriesRow& row);
   /// A start of the run at `step`.
   void restart(std::int64_t step);
   void warn(std::string_view code, const std::string& text) { warnings_.emplace_back(code, text); }

@@ -225,3 +225,18 @@ TEST_CASE("of several series the surest name is the scale, or the one that is as
   CHECK(warns(chosen, "other-series"));
   CHECK((*trace_of({{"m.jsonl", text}}, "scale").steps.begin()).after == 2.0);
 }
+
+TEST_CASE("tables, lines of JSON and event files without a scale tell nothing: whose losses they hold is not known") {
+  const std::string line = "{\"step\": 1, \"loss\": 0.0, \"grad_norm\": NaN}\n";
+  const std::map<std::string, std::string> files = {
+      {"a.csv", "step,loss,grad_norm\n1,0.0,nan\n2,0.0,nan\n3,0.0,nan\n"},
+      {"a.jsonl", line + line + line},
+      {"events.out.tfevents.1.host", event(1, "train/loss", 0) + event(2, "train/loss", 0)},
+  };
+  for (const auto& file : files) {
+    INFO(file.first);
+    const Trace trace = trace_of({file});
+    CHECK(trace.without_scale.empty());
+    CHECK(trace.sources.empty());
+  }
+}
