@@ -6,8 +6,8 @@
 namespace tare {
 
 /// Why the file at `path`, where one is, may not run as a part of `own`; empty where it may. It has to be the user's,
-/// root's or that of the owner of `own`, and nobody else may be able to write it, the folder that it is in, or a folder
-/// above that does not hold `own`, too: whoever writes a folder that holds both can replace `own` itself.
+/// root's or that of the owner of `own`, and nobody else may be able to write it, the folder that it is in, or one
+/// above, up to the first that holds `own`, too: whoever writes a folder above that can replace `own` itself.
 /// REQUIRES: absolute paths without links, dots or repeated slashes.
 std::string distrust(const std::string& path, const std::string& own);
 
