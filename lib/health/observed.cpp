@@ -36,7 +36,9 @@ class Observer {
     }
     flush();
     if (run_.count <= run_.overflows) {
-      throw Error(Status::refused, "the trace tells of overflows alone, and not how many clean steps lie between them",
+      throw Error(Status::refused,
+                  run_.count == 0 ? "nothing of what was read tells of a loss scale"
+                                  : "the trace tells of overflows alone, and not how many clean steps lie between them",
                   "a log with the scale of every step, an event file or a metrics file tells it");
     }
     return std::move(run_);

@@ -77,10 +77,11 @@ TEST_CASE("overflows that lines tell before their interval's report are counted 
   CHECK(run.unknown == 10);
 }
 
-TEST_CASE("of a trace of overflows alone nothing is said") {
+TEST_CASE("of a trace of overflows alone nothing is said, and of one that tells no scale that it tells none") {
   MadeRun made;
+  CHECK_THROWS_WITH(observe(made.trace(), 0), "nothing of what was read tells of a loss scale");
   made.overflow(1024, 512).overflow(512, 256);
-  CHECK_THROWS_AS(observe(made.trace(), 0), Error);
+  CHECK_THROWS_WITH(observe(made.trace(), 0), Catch::Contains("overflows alone"));
   made.clean(256);
   CHECK(observe(made.trace(), 0).overflows == 2);
 }
