@@ -23,6 +23,12 @@ class LostReader {
  private:
   static CoursePlace place_of(const TraceStep& step) { return {step.step, step.line, step.source, step.segment}; }
 
+  /// LoggerHook's, over the steps since the line before.
+  [[nodiscard]] bool is_mean() const {
+    const std::uint32_t source = gradients_.began.source;
+    return source < trace_.sources.size() && trace_.sources[source].kind == "mmengine-log";
+  }
+
   void take_loss(double loss, const TraceStep& step) {
     if (std::isfinite(loss)) return end_loss();
     if (lost_.reports++ == 0) lost_.began = place_of(step);
@@ -45,10 +51,11 @@ class LostReader {
     gradients_.has_zero_loss = (is_first || gradients_.has_zero_loss) && step.loss == 0.0F;
   }
 
-  /// A run that looks for its scale overflows from its first step on; its losses are numbers, and not 0.
+  /// A run that looks for its scale overflows from its first step on, and one skipped step makes a mean NaN; but losses
+  /// are numbers then, and not 0.
   void end_gradients() {
-    const bool may_be_search = is_at_start_ && !gradients_.has_zero_loss;
-    const double least = may_be_search ? thresholds_.nan_reports_at_start : thresholds_.nan_reports;
+    const bool may_be_well = (is_at_start_ || is_mean()) && !gradients_.has_zero_loss;
+    const double least = may_be_well ? thresholds_.nan_reports_at_start : thresholds_.nan_reports;
     const bool is_enough = static_cast<double>(gradients_.reports) >= least;
     if (is_enough && losses_.lost_gradients.empty()) losses_.lost_gradients.push_back(gradients_);
     gradients_ = {};

@@ -47,6 +47,18 @@ TEST_CASE("a run that looks for its scale from its first step on is well, and on
   CHECK(Told().steps(24, 2.5F, inf).findings("nan-gradients").size() == 1);
 }
 
+TEST_CASE(
+    "a mean that is no number may hold one skipped step: three of them in a row are no trouble, losses of nan are") {
+  Told told;
+  told.trace.sources.front().kind = "mmengine-log";
+  told.steps(5, 2.5F, 1.5F).steps(23, 2.5F, no_number).steps(5, 2.5F, 1.5F);
+  CHECK(told.findings("nan-gradients").empty());
+  told.steps(24, 2.5F, no_number);
+  CHECK(told.findings("nan-gradients").size() == 1);
+  told.steps(3, no_number, no_number);
+  CHECK(told.findings("nan-loss").size() == 1);
+}
+
 TEST_CASE("a loss of 0 beside a gradient norm of nan is a loss of no_number, from the first step on, too") {
   const auto told = Told().steps(3, 0.0F, no_number).findings("nan-gradients");
   REQUIRE(told.size() == 1);
