@@ -1,6 +1,7 @@
 // Checkpoints where memory runs out.
 #include <tare/tare.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -45,6 +46,25 @@ Ask asking_state(const std::string& path) {
   };
 }
 
+std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
+
+/// A save of OCDBT holds its time: where the first or the last byte of what is rewritten stays what it was by chance,
+/// the range that an answer tells is shorter. Allocates nothing.
+bool are_alike(std::string_view a, std::string_view b) {
+  const auto is_range = [](std::string_view line) {
+    return line.find("\"offset\": ") != line.npos || line.find("\"bytes_") != line.npos;
+  };
+  while (!a.empty() && !b.empty()) {
+    const std::string_view first = take_line(a), second = take_line(b);
+    if (first != second && !(is_range(first) && is_range(second))) return false;
+  }
+  return a.empty() && b.empty();
+}
+
 /// A thread that cannot be had is done without: then the answer must be the same.
 void fail_everywhere_or_answer(const std::string& name, const Ask& ask) {
   tare_text* wanted = nullptr;
@@ -53,10 +73,10 @@ void fail_everywhere_or_answer(const std::string& name, const Ask& ask) {
   fail_everywhere_or_give(TARE_OK, name, [&] {
     tare_text* text = nullptr;
     const int32_t status = ask(&text);
-    const bool is_same = view(text) == view(wanted);
-    if (status == TARE_OK && !is_same) UNSCOPED_INFO("another answer: " << view(text));
+    const bool is_same = status != TARE_OK || are_alike(view(text), view(wanted));
+    if (!is_same) UNSCOPED_INFO("another answer: " << view(text));
     tare_text_destroy(text);
-    return status != TARE_OK || is_same ? status : TARE_E_INTERNAL;
+    return is_same ? status : TARE_E_INTERNAL;
   });
   tare_text_destroy(wanted);
 }
