@@ -11,7 +11,7 @@ using namespace tare;
 
 namespace {
 
-/// Of the first scaler, and of no more than two others that hold another.
+/// Of the first scaler, and two values of the others at most.
 std::string scales_text(const TraceCheckpoint& checkpoint) {
   constexpr std::size_t most_others = 2;
   const auto scale = checkpoint.scale();

@@ -29,6 +29,7 @@ class Rows {
       is_inside_ = text.starts_with(history) && text.size() == history.size();
     } else if (row_.empty()) {
       is_inside_ = text == "{";
+      if (!is_inside_) return;
       begin_ = {indentation, line.number};
       row_ = text;
     } else {
