@@ -35,6 +35,7 @@ bool is_one_of(std::string_view text, std::string_view words) {
 
 bool is_set(const Tree& tree, NodeId node) {
   if (node == nowhere || tree.kind(node) == Kind::none) return false;
+  if (tree.kind(node) == Kind::list) return !tree.items(node).empty();
   return tree.kind(node) != Kind::boolean || tree.value(node, 0).as_double() != 0;
 }
 

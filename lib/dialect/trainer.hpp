@@ -90,10 +90,10 @@ struct RunFolder {
 /// What stands, or does not, at a place of a file.
 struct Condition {
   enum class Is : std::uint8_t {
-    set,     ///< there is something, and it is neither None nor False
+    set,     ///< there is something, and it is neither None, nor False, nor an empty list
     there,   ///< there is something
     absent,  ///< there is nothing
-    unset,   ///< there is nothing, or None or False
+    unset,   ///< there is nothing, or None, False, or an empty list
   };
 
   std::string_view keys;       ///< from the root, with dots between them; a number is an item of a list, too

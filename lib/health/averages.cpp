@@ -10,7 +10,7 @@ ScaleAverages averages_of(const Trace& trace, const Thresholds& thresholds) {
   for (const TraceStep& step : trace.steps) {
     if (!step.smoothed || is_overwritten(trace, step)) continue;
     const double scale = *step.smoothed;
-    const CoursePlace place{step.step, step.line, step.source, step.segment};
+    const CoursePlace place = place_of(step);
     if (averages.reports++ == 0) averages.first = place;
     if (!std::isfinite(scale)) {
       if (averages.broken_reports++ > 0) continue;

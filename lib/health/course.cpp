@@ -72,8 +72,6 @@ class CourseReader {
     return !std::isfinite(step.scale.value_or(0)) || !std::isfinite(step.after.value_or(0));
   }
 
-  static CoursePlace place_of(const TraceStep& step) { return {step.step, step.line, step.source, step.segment}; }
-
   [[nodiscard]] double last_number(const TraceStep& step) const {
     return step.scale && std::isfinite(*step.scale) ? *step.scale : scale_.value_or(0);
   }
@@ -308,6 +306,10 @@ class CourseReader {
 double Fall::octaves() const {
   if (!(top > bottom)) return 0;
   return bottom > 0 ? std::log2(top / bottom) : std::log2(top) + 149;
+}
+
+CoursePlace place_of(const TraceStep& step) {
+  return {step.step, step.line, step.source, step.segment};
 }
 
 bool is_overwritten(const Trace& trace, const TraceStep& step) {

@@ -17,6 +17,8 @@ struct CoursePlace {
   std::uint32_t source = 0, segment = 0;
 };
 
+CoursePlace place_of(const TraceStep& step);
+
 /// Of what a message names the place of by itself.
 inline constexpr CoursePlace no_place{.step = {}, .source = UINT32_MAX};
 

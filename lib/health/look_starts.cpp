@@ -26,7 +26,7 @@ std::vector<Joint> joints_of(const Trace& trace) {
     const bool is_first = !own.first && (step.scale || step.after);
     if (is_first) {
       const bool has_fallen = step.overflow.value_or(true) || step.skipped.value_or(0) > 0;
-      own.at = {step.step, step.line, step.source, step.segment};
+      own.at = place_of(step);
       if (step.scale) own.first = step.scale;
       if (!step.scale && !has_fallen && step.span == 1) own.first = step.after;
       if (!own.first) own.first = std::nan("");  // what it started with is not told

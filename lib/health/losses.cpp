@@ -57,7 +57,7 @@ class LossReader {
   Losses read() {
     for (const TraceStep& step : trace_.steps) {
       if (is_overwritten(trace_, step)) continue;
-      const CoursePlace place{step.step, step.line, step.source, step.segment};
+      const CoursePlace place = place_of(step);
       const bool was_skipped = step.overflow.value_or(false) || step.skipped.value_or(0) > 0;
       take_loss(step, place, was_skipped);
       if (step.grad_norm && !was_skipped) take_norm(*step.grad_norm, place);

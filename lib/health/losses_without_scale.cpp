@@ -21,8 +21,6 @@ class LostReader {
   }
 
  private:
-  static CoursePlace place_of(const TraceStep& step) { return {step.step, step.line, step.source, step.segment}; }
-
   /// LoggerHook's, over the steps since the line before.
   [[nodiscard]] bool is_mean() const {
     const std::uint32_t source = gradients_.began.source;

@@ -13,7 +13,7 @@ namespace tare {
 namespace {
 
 /// Where a stretch stands on the axis: by its step, or where there are no numbers, by its place in the log.
-double place_of(const Course& course, const Stretch& stretch, double told) {
+double at_of(const Course& course, const Stretch& stretch, double told) {
   return course.has_steps && stretch.first.step ? static_cast<double>(*stretch.first.step) : told;
 }
 
@@ -22,7 +22,7 @@ chart::Curve curve_of(const Course& course, const std::string& unit) {
   curve.unit = course.has_steps ? unit : "line that tells of the scale";
   double told = 0;
   for (const Stretch& stretch : course.stretches) {
-    const double at = place_of(course, stretch, told);
+    const double at = at_of(course, stretch, told);
     if (curve.points.empty() || curve.points.back().value != stretch.before)
       curve.points.push_back({at, stretch.before});
     told += static_cast<double>(stretch.steps);

@@ -12,12 +12,13 @@ constexpr auto runs = std::to_array<RunFolder>({
     {RunFolder::Takes::highest, "checkpoint-#", {}, {}, FileType::folder},
 });
 constexpr auto marks = std::to_array<std::string_view>({"fp16", "output_dir"});
-/// DeepSpeed keeps a scaler of its own.
+/// DeepSpeed keeps a scaler of its own; fairscale's was saved and loaded as before, until 4.35 left it out.
 constexpr auto by_accelerate = std::to_array<Condition>({
     {"fp16"},
     {"output_dir", {}, Condition::Is::there},
     {"logging_nan_inf_filter", {}, Condition::Is::there},
     {"deepspeed", {}, Condition::Is::unset},
+    {"sharded_ddp", {}, Condition::Is::unset},
 });
 constexpr std::string_view needs_gpu = "accelerate's fp16 needs a GPU";
 constexpr std::string_view newer = "4.49 and newer save scaler.pt, and load one that lies in the checkpoint";

@@ -35,7 +35,7 @@ class MadeTree {
     node.as.boolean = value;
     return tree.add(node);
   }
-  NodeId list(std::initializer_list<NodeId> items) { return tree.add_items(Kind::list, std::vector(items), {}); }
+  NodeId list(std::vector<NodeId> items) { return tree.add_items(Kind::list, std::move(items), {}); }
   NodeId map(std::initializer_list<std::pair<std::string_view, NodeId>> pairs) {
     std::vector<NodeId> items;
     for (const auto& [key, value] : pairs) {

@@ -261,13 +261,15 @@ TEST_CASE("a mark that is False is none") {
   CHECK(told(made, root, "last.pt").empty());
 }
 
-TEST_CASE("an fp16 run of Hugging Face's Trainer is told which releases lose its scaler, unless DeepSpeed keeps it") {
+TEST_CASE(
+    "an fp16 run of Hugging Face's Trainer is told who loses its scaler, unless DeepSpeed or fairscale keeps it") {
   MadeTree made;
-  const auto arguments = [&](bool fp16, bool deepspeed) {
+  const auto arguments = [&](bool fp16, bool deepspeed, std::vector<NodeId> sharded_ddp = {}) {
     const NodeId root = made.map({{"output_dir", made.text("out")},
                                   {"fp16", made.flag(fp16)},
                                   {"logging_nan_inf_filter", made.flag(true)},
-                                  {"deepspeed", deepspeed ? made.text("ds.json") : made.none()}});
+                                  {"deepspeed", deepspeed ? made.text("ds.json") : made.none()},
+                                  {"sharded_ddp", made.list(std::move(sharded_ddp))}});
     std::vector<Finding> lost = told(made, root, "checkpoint-500/training_args.bin");
     std::erase_if(lost, [](const Finding& one) { return one.message.find("4.30.0 to 4.48.3") == std::string::npos; });
     return lost;
@@ -275,5 +277,6 @@ TEST_CASE("an fp16 run of Hugging Face's Trainer is told which releases lose its
   REQUIRE(arguments(true, false).size() == 1);
   CHECK(arguments(true, false)[0].message.find("a resumed one starts anew at 65536") != std::string::npos);
   CHECK(arguments(true, true).empty());
+  CHECK(arguments(true, false, {made.text("simple")}).empty());
   CHECK(arguments(false, false).empty());
 }
