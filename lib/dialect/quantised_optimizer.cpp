@@ -33,8 +33,7 @@ constexpr auto kinds = std::to_array<Quantised>({
 
 /// A text, or the name of a class; empty for all else.
 std::string_view word(const Tree& tree, NodeId id) {
-  if (tree.kind(id) == Kind::string) return tree.text(id);
-  return tree.kind(id) == Kind::name ? tree.qualified_name(id).name : std::string_view();
+  return tree.kind(id) == Kind::string ? tree.text(id) : tree.qualified_name(id).name;
 }
 
 /// Which of all kinds' names stand in the tree, in one pass.

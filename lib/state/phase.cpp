@@ -15,10 +15,6 @@ namespace {
 using rule::RunningState;
 using Counter = std::function<std::optional<std::int64_t>(Role)>;
 
-/// Hysteresis counters are tried from here on, to the largest that a framework could mean.
-constexpr std::int64_t least_tracker = 0;
-constexpr std::int64_t most_tracker = 64;
-
 /// One clean step more than a fresh scaler needs, as rules do that need one more than their window.
 constexpr std::int64_t least_growth_tracker = -1;
 
@@ -106,10 +102,12 @@ class PhaseTransfer {
   void set_hysteresis() {
     const auto wanted = overflows_to_backoff(from_);
     if (!wanted || overflows_to_backoff(to_) == wanted) return;
+    // Counters count down to the back-off, or up to it from 0.
+    const std::int64_t most = std::max(*wanted, overflows_to_backoff(fresh_target()).value_or(0));
     for (const Role role : {Role::hysteresis_tracker, Role::overflow_tracker}) {
       if (field_of(to_, role) == nullptr) continue;
       const std::int64_t before = counter_of(to_, role);
-      for (std::int64_t value = least_tracker; value <= most_tracker; ++value) {
+      for (std::int64_t value = 0; value <= most; ++value) {
         put(to_, role, value);
         if (overflows_to_backoff(to_) != wanted) continue;
         phase_.why[role] = fmt::format("so that overflow {} backs off", *wanted);
@@ -120,6 +118,12 @@ class PhaseTransfer {
     const auto reached = overflows_to_backoff(to_);
     phase_.warnings.push_back(fmt::format("the scale falls at overflow {}, the source's at overflow {}",
                                           reached ? std::to_string(*reached) : "no number", *wanted));
+  }
+
+  [[nodiscard]] RunningState fresh_target() const {
+    RunningState fresh = to_;
+    fresh.state = rule::initial_state(fresh.policy);
+    return fresh;
   }
 
   static std::string framework(const RunningState& scaler) {

@@ -260,10 +260,9 @@ void roll_back_file(const Store& store, const Journal& journal, std::size_t inde
 }
 
 void remove_parts(const Store& store, const Journal& journal) {
-  for (std::size_t index = 0; index < journal.files.size(); ++index) {
-    if (journal.files[index].write_method != WriteMethod::rewritten) continue;
-    const Place old = store.old_place(journal, index);
-    old.folder.remove_if_there(old.name);
+  for (std::size_t index = 0; const FileRecord& record : journal.files) {
+    const Place old = store.old_place(journal, index++);
+    if (record.write_method == WriteMethod::rewritten) old.folder.remove_if_there(old.name);
   }
 }
 

@@ -69,8 +69,7 @@ UndoResult described(UndoKind kind, const Store& store, const Journal& journal) 
 }
 
 mode_t mode_of(const Store& store, StoredRecord record) {
-  const auto status = store.record_place(record).status();
-  return status ? status->st_mode & 0777 : S_IRUSR | S_IWUSR;
+  return store.record_place(record).open(O_RDONLY).status().st_mode & 0777;
 }
 
 /// What is interrupted, rolled back; nothing where nothing is.

@@ -49,12 +49,15 @@ constexpr auto shared_by_machines = std::to_array<FileSystem>({{0x6969, "NFS"},
 std::string_view shared_name(const std::string& folder) {
   struct statfs about {};
   if (::statfs(folder.c_str(), &about) != 0) return {};
-  const auto magic = static_cast<std::uint32_t>(about.f_type);
-  const auto* const found = std::ranges::find(shared_by_machines, magic, &FileSystem::magic);
-  return found == shared_by_machines.end() ? std::string_view() : found->name;
+  return name_of_shared(static_cast<std::uint32_t>(about.f_type));
 }
 
 }  // namespace
+
+std::string_view name_of_shared(std::uint32_t magic) {
+  const auto* const found = std::ranges::find(shared_by_machines, magic, &FileSystem::magic);
+  return found == shared_by_machines.end() ? std::string_view() : found->name;
+}
 
 Changes::Changes(bool polls, int stop) : stop_(stop) {
   if (polls) return;

@@ -2,10 +2,16 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tare {
+
+/// What the file systems are called that statfs(2) tells by that number, where other machines may write without this
+/// one's kernel knowing; empty for those that are this machine's own.
+std::string_view name_of_shared(std::uint32_t magic);
 
 class Changes {
  public:

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
@@ -35,6 +36,52 @@ Status status_of(const std::string& path) {
 }
 
 using Paths = std::vector<std::string>;
+
+/// This machine's files, each of whose reads is kept; somebody may come before one is opened.
+class WatchedFiles final : public Files {
+ public:
+  class Watched final : public Source {
+   public:
+    Watched(std::shared_ptr<const Source> file, std::vector<Span>& reads) : file_(std::move(file)), reads_(reads) {}
+    [[nodiscard]] std::uint64_t size() const override { return file_->size(); }
+    [[nodiscard]] const std::string& name() const override { return file_->name(); }
+    void read(std::uint64_t offset, std::span<std::byte> to) const override {
+      reads_.push_back({offset, to.size()});
+      file_->read(offset, to);
+    }
+
+   private:
+    std::shared_ptr<const Source> file_;
+    std::vector<Span>& reads_;
+  };
+
+  [[nodiscard]] FileType type(const std::string& path) const override { return local_files().type(path); }
+  [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override {
+    return local_files().list(folder);
+  }
+  [[nodiscard]] std::shared_ptr<const Source> open(const std::string& path) const override {
+    if (before_open) before_open(path);
+    return std::make_shared<Watched>(local_files().open(path), reads);
+  }
+  [[nodiscard]] bool is_shareable() const override { return false; }
+
+  std::function<void(const std::string& path)> before_open;
+  mutable std::vector<Span> reads;
+};
+
+/// A file of so many bytes with a tensor of zeros.
+std::string safetensors_of(std::size_t size) {
+  const auto header_of = [](std::size_t bytes) {
+    return fmt::format(R"({{"a":{{"dtype":"U8","shape":[{0}],"data_offsets":[0,{0}]}}}})", bytes);
+  };
+  const std::size_t zeros = size - 8 - header_of(10'000).size();
+  const std::string header = header_of(zeros);
+  std::string file(8, '\0');
+  file[0] = static_cast<char>(header.size());
+  file += header;
+  file.resize(size, '\0');
+  return file;
+}
 
 }  // namespace
 
@@ -101,6 +148,37 @@ TEST_CASE("a rank file that cannot be read is an error beside the others") {
     CHECK(finding->severity == Severity::error);
     CHECK(finding->file == "rank1.pt");
   }
+}
+
+TEST_CASE("a rank's file that goes while its folder is read is told, and the others are read") {
+  const Scratch scratch;
+  for (const char* name : {"step/rank0.pt", "step/rank1.pt", "step/rank2.pt"}) scratch.copy(rank0, name);
+  WatchedFiles files;
+  files.before_open = [&](const std::string& path) {
+    if (path.ends_with("rank1.pt")) std::filesystem::remove(path);
+  };
+  const Checkpoint checkpoint = open_checkpoint(scratch.path("step"), {.files = &files});
+  CHECK(paths(checkpoint) == Paths{"rank0.pt", "rank2.pt"});
+  const Finding* finding = find(checkpoint, "file-not-read");
+  REQUIRE(finding != nullptr);
+  CHECK(finding->severity == Severity::error);
+  CHECK(finding->file == "rank1.pt");
+}
+
+TEST_CASE("a small file is fetched once, and of a larger one no more than what is needed") {
+  const Scratch scratch;
+  const auto reads = [&](std::size_t size) {
+    scratch.write("model.safetensors", safetensors_of(size));
+    WatchedFiles files;
+    open_checkpoint(scratch.path("model.safetensors"), {.files = &files});
+    return files.reads;
+  };
+  for (const std::size_t size : {std::size_t{12} << 10, std::size_t{16} << 10}) {
+    INFO(size);
+    REQUIRE(reads(size).size() == 1);
+    CHECK(reads(size)[0].size == size);
+  }
+  for (const Span& read : reads((16 << 10) + 1)) CHECK(read.size < (16 << 10));
 }
 
 TEST_CASE("of a step that is being written each rank's file is told of that is cut short or not there yet") {

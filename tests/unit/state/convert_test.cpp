@@ -178,19 +178,22 @@ TEST_CASE("A hysteresis that is partly spent is spent as far in the target") {
   }
   REQUIRE(with_hysteresis.size() >= 3);
   for (const PolicySpec* from : with_hysteresis) {
-    RunningState source;
-    source.policy = rule::make_policy(*from);
-    assign(source.policy.params, *rule::find_parameter(*from, name(Role::hysteresis)), StateValue(std::int64_t{4}), "");
-    rule::prepare(source.policy);
-    source.state = rule::initial_state(source.policy);
-    for (int spent = 0; spent < 4; ++spent) {
-      for (const PolicySpec* to : with_hysteresis) {
-        INFO(pair_name(*from, *to) << ", " << spent << " of 4 are spent");
-        const Conversion there = convert(to_state(source), {std::string(to->name), std::string(to->variant), {}});
-        CHECK(overflows_to_backoff(source) == 4 - spent);
-        CHECK(overflows_to_backoff(start_from(there.state)) == 4 - spent);
+    for (const std::int64_t whole : {4, 70}) {
+      RunningState source;
+      source.policy = rule::make_policy(*from);
+      assign(source.policy.params, *rule::find_parameter(*from, name(Role::hysteresis)), StateValue(whole), "");
+      rule::prepare(source.policy);
+      source.state = rule::initial_state(source.policy);
+      for (std::int64_t spent = 0; spent < whole; ++spent) {
+        const bool is_looked_at = whole == 4 || spent == 1;
+        for (const PolicySpec* to : is_looked_at ? with_hysteresis : std::vector<const PolicySpec*>()) {
+          INFO(pair_name(*from, *to) << ", " << spent << " of " << whole << " are spent");
+          const Conversion there = convert(to_state(source), {std::string(to->name), std::string(to->variant), {}});
+          CHECK(overflows_to_backoff(source) == whole - spent);
+          CHECK(overflows_to_backoff(start_from(there.state)) == whole - spent);
+        }
+        rule::advance(source.policy, source.state, true, source.counters);
       }
-      rule::advance(source.policy, source.state, true, source.counters);
     }
   }
 }
@@ -281,6 +284,39 @@ TEST_CASE("What is given for the target is held to what its framework takes, wha
   StateSection sound;
   sound.set("min_scale", StateValue(2.0));
   CHECK(get(convert(odd, {"megatron", "", sound}).state, "growth_interval") == StateValue(std::int64_t{-7}));
+}
+
+TEST_CASE(
+    "What the target's file and framework do not take is told as lost, with the value that the run had or was to "
+    "have") {
+  class KeepsNoParameter final : public Keeper {
+   public:
+    [[nodiscard]] bool holds(const rule::ParameterSpec&) const override { return false; }
+    [[nodiscard]] bool is_told(const rule::ParameterSpec&) const override { return false; }
+    [[nodiscard]] std::string why_not(std::string_view native, std::optional<Role>) const override {
+      return std::string(native) + " is fixed in its code";
+    }
+    [[nodiscard]] ScalerState saved(const ScalerState& state) override {
+      ScalerState kept;
+      kept.policy = state.policy;
+      kept.fields = state.fields;
+      return kept;
+    }
+  } keeper;
+  ScalerState steep = torch_state(4096.0, 42);
+  steep.params.set("growth_factor", 3.0);
+  StateSection wanted;
+  wanted.set("min_scale", StateValue(2.0));
+  const Conversion conversion = convert(steep, {"megatron", "", wanted, {}, &keeper});
+  const ConvertedValue& stored = value_of(conversion, "params.growth_factor");
+  CHECK(stored.outcome == Outcome::lost);
+  CHECK(stored.before == StateValue(3.0));
+  CHECK(stored.after == StateValue());
+  CHECK(stored.why == "growth_factor is fixed in its code");
+  const ConvertedValue& asked = value_of(conversion, "params.min_scale");
+  CHECK(asked.outcome == Outcome::lost);
+  CHECK(asked.before == StateValue(2.0));
+  CHECK(asked.source_key.empty());
 }
 
 TEST_CASE("A name that neither side knows, and a policy that follows statistics, are refused") {

@@ -55,6 +55,40 @@ TEST_CASE("an interrupted edit is seen from the checkpoint, from each of its fil
   CHECK_FALSE(find_pending(scope_of(world.disk, world.scene.edits[0].path, "/run/ckpt/mp_rank_00")));
 }
 
+TEST_CASE("an undo that was interrupted is told as one: of which edit, by whom, when, and what it was to change back") {
+  Scene scene = all_scenes().back();
+  TransactionOptions options = sealed();
+  options.origin = {"ada", "node7", "tare edit ckpt scale=1024"};
+  const std::string id = commit(scene.disk, scene.edits, scene.fields(), options).id;
+  REQUIRE_FALSE(id.empty());
+  const auto edited = states(scene.disk, scene.edits);
+  scene.disk.kill_at(30);
+  CHECK_THROWS_AS(undo(scope_of(scene.disk, home)), Killed);
+  SimulatedDisk disk = scene.disk.after_crash(Survival::everything, 0);
+  REQUIRE_FALSE(all_old(disk, edited));
+
+  const auto pending = find_pending(scope_of(disk, home));
+  REQUIRE(pending);
+  CHECK(pending->state == PendingState::interrupted);
+  CHECK(pending->is_own);
+  CHECK(pending->kind == JournalKind::undo);
+  CHECK(pending->number == 1);
+  CHECK(pending->id == id);
+  CHECK(pending->origin.user == "ada");
+  CHECK(pending->origin.host == "node7");
+  CHECK(pending->origin.command == "tare edit ckpt scale=1024");
+  REQUIRE(pending->fields.size() == 8);
+  CHECK(pending->fields[0].file == scene.edits[0].path);
+  CHECK(pending->fields[0].before == scene.fields()[0].before);
+
+  const auto rolled_back = recover(scope_of(disk, home));
+  REQUIRE(rolled_back.size() == 1);
+  CHECK(rolled_back[0].kind == JournalKind::undo);
+  CHECK(rolled_back[0].when == pending->when);
+  CHECK(rolled_back[0].files == pending->files);
+  CHECK(all_old(disk, edited));  // what the undo was to take back is there again
+}
+
 TEST_CASE("looking for interrupted edits changes nothing and takes no lock") {
   Interrupted world;
   const auto calls = world.disk.calls();
@@ -236,6 +270,26 @@ Journal journal_over(const std::string& name, const Bytes& before, const Bytes& 
 
 void plant(const Scratch& scratch, const Bytes& journal) {
   scratch.write("ckpt/.tare/pending", journal);
+}
+
+TEST_CASE("of several interrupted edits one's own is told, and of strangers' the one of the uppermost folder") {
+  const Scratch scratch;
+  scratch.write("runs/ckpt/a/scaler.pt", noise(8, 3));
+  const auto found = [&] { return find_pending(scope_of(system_files(), scratch.path("runs"), scratch.folder())); };
+  const JournalKey theirs(noise(JournalKey::size, 815));
+  const auto plant_in = [&](const std::string& folder, const std::string& name, const JournalKey& key) {
+    scratch.write(folder + "/.tare/pending", encoded(journal_over(name, noise(8, 2), noise(8, 3)), key));
+  };
+  plant_in("runs/ckpt/a", "scaler.pt", theirs);
+  plant_in("runs/ckpt", "a/scaler.pt", theirs);
+  fs::create_directory(scratch.path("runs/ckpt/z"));  // nothing is interrupted in what is looked at last
+  REQUIRE(found());
+  CHECK_FALSE(found()->is_own);
+  CHECK(found()->folder == scratch.path("runs/ckpt"));
+  scratch.write("runs/ckpt/z/scaler.pt", noise(8, 3));
+  plant_in("runs/ckpt/z", "scaler.pt", own_key());
+  CHECK(found()->is_own);
+  CHECK(found()->folder == scratch.path("runs/ckpt/z"));
 }
 
 TEST_CASE("a journal cannot reach outside its folder by the names in it") {

@@ -207,6 +207,31 @@ TEST_CASE("a full disk rolls everything back, whenever it fills") {
   }
 }
 
+TEST_CASE(
+    "an edit that a failing disk stops, at whichever call, leaves the files old and nothing of its own beside them") {
+  for (const char* name : {"patches", "append", "splice"}) {
+    const Scene scene = scene_named(name);
+    const auto old = states(scene.disk, scene.edits);
+    int stopped = 0;
+    for (std::uint64_t call = 1;; ++call) {
+      INFO(name << ", call " << call);
+      SimulatedDisk disk = scene.disk;
+      const std::uint64_t last = disk.calls() + call;
+      disk.fail_at(call, EIO);
+      try {
+        commit(disk, scene.edits, {}, sealed());
+        CHECK(all_new(disk, old, scene.edits));
+      } catch (const Error&) {
+        ++stopped;
+        CHECK(all_old(disk, old));
+        CHECK_FALSE(disk.has("/run/ckpt/.tare"));
+      }
+      if (disk.calls() < last) break;  // that many calls are not made
+    }
+    CHECK(stopped > 5);
+  }
+}
+
 TEST_CASE("a read-only file system is refused with what to do") {
   Scene scene = scene_named("patches");
   scene.disk.fail_at(1, EROFS);
