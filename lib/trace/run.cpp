@@ -28,6 +28,23 @@ bool same_event(const TraceStep& a, const TraceStep& b) {
 
 }  // namespace
 
+bool tells_scale(const Trace& trace) {
+  return std::any_of(trace.steps.begin(), trace.steps.end(), [](const TraceStep& step) {
+    return step.scale || step.after || step.smoothed || step.overflow.value_or(false) || step.skipped.value_or(0) > 0;
+  });
+}
+
+void tell_without_scale(Trace& trace, const TraceSteps& steps, const std::vector<TraceSource>& sources) {
+  if (steps.empty()) return;
+  const auto offset = static_cast<std::uint32_t>(trace.sources.size());
+  trace.sources.insert(trace.sources.end(), sources.begin(), sources.end());
+  for (TraceStep step : steps) {
+    step.source += offset;
+    step.segment = 0;
+    trace.without_scale.push_back(step);
+  }
+}
+
 std::uint32_t Run::source(const std::string& path, std::string_view kind, std::string_view tag) {
   auto& sources = trace_.sources;
   for (std::size_t i = sources.size(); i-- > 0;) {
@@ -97,10 +114,8 @@ void Run::merge_copies(const std::vector<std::uint32_t>& sources, std::size_t ra
   trace_.steps = std::move(merged);
 }
 
-void Run::tell_without_scale(Run other) {
-  if (other.empty()) return;
-  trace_.without_scale = std::move(other.trace_.steps);
-  trace_.sources = std::move(other.trace_.sources);
+void Run::tell_without_scale(const Run& other) {
+  tare::tell_without_scale(trace_, other.trace_.steps, other.trace_.sources);
 }
 
 Trace Run::finish() {

@@ -13,6 +13,12 @@
 
 namespace tare {
 
+/// Whether any step of it has a scale, or was skipped.
+bool tells_scale(const Trace& trace);
+
+/// Takes losses and gradient norms of steps that have no scale, and where they stand.
+void tell_without_scale(Trace& trace, const TraceSteps& steps, const std::vector<TraceSource>& sources);
+
 class Run {
  public:
   /// Which step a source is, added when it is asked for first.
@@ -31,8 +37,8 @@ class Run {
   [[nodiscard]] Trace& trace() { return trace_; }
   /// Of equal neighbours among the steps of these sources that have no number, which `ranks` ranks told, one each.
   void merge_copies(const std::vector<std::uint32_t>& sources, std::size_t ranks);
-  /// What `other` was told is of steps without a scale. REQUIRES: this one has no steps.
-  void tell_without_scale(Run other);
+  /// What `other` was told is of steps without a scale.
+  void tell_without_scale(const Run& other);
   /// Works out what each segment keeps; nothing is added any more.
   Trace finish();
 

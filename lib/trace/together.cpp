@@ -9,6 +9,7 @@
 
 #include "lib/base/about_equal.hpp"
 #include "lib/base/text.hpp"
+#include "lib/trace/run.hpp"
 
 namespace tare {
 
@@ -256,16 +257,6 @@ void put_together(Trace& frame, const Trace& other) {
                                    taken == 0 ? "" : fmt::format(", and {} were told of here alone", taken))});
 }
 
-/// Takes the losses and norms of `other`, which tells no step.
-void tell_without_scale(Trace& frame, const Trace& other) {
-  const auto offset = static_cast<std::uint32_t>(frame.sources.size());
-  frame.sources.insert(frame.sources.end(), other.sources.begin(), other.sources.end());
-  for (TraceStep step : other.without_scale) {
-    step.source += offset;
-    frame.without_scale.push_back(step);
-  }
-}
-
 /// What the frame tells of the steps at which there are checkpoints, and of their neighbours.
 std::map<std::int64_t, std::vector<double>> scales_near(const Trace& frame, const Trace& saved) {
   std::map<std::int64_t, std::vector<double>> scales;
@@ -332,8 +323,9 @@ Trace told_together(std::vector<Trace> traces, Trace saved) {
   if (frame.steps.empty()) {
     frame = std::move(saved);
     const auto longest = std::ranges::max_element(traces, {}, [](const Trace& t) { return t.without_scale.size(); });
-    if (longest != traces.end()) tell_without_scale(frame, *longest);
+    if (longest != traces.end()) tell_without_scale(frame, longest->without_scale, longest->sources);
   } else {
+    if (tells_scale(frame)) frame.without_scale = {};
     compare_checkpoints(frame, saved);
     frame.checkpoints = std::move(saved.checkpoints);
   }

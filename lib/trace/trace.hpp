@@ -52,7 +52,7 @@ struct Trace {
   std::vector<TraceSource> sources;
   std::vector<TraceSegment> segments;
   TraceSteps steps;          ///< in the order of the run, one segment after the other
-  TraceSteps without_scale;  ///< losses and gradient norms, where no log tells a scale or an overflow; of no segment
+  TraceSteps without_scale;  ///< losses and norms, where nothing tells a scale or a skipped step; of no segment
   std::vector<TraceCheckpoint> checkpoints;
   std::vector<TraceWarning> warnings;
 };

@@ -137,7 +137,7 @@ Trace Series::finish() {
     trace = best->run.finish();
   } else {
     Run none;
-    none.tell_without_scale(std::move(without_scale_));
+    none.tell_without_scale(without_scale_);
     trace = none.finish();
   }
   for (auto& [code, text] : warnings_) trace.warnings.push_back({code, text});

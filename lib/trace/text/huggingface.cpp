@@ -16,13 +16,13 @@ constexpr LineField logged[] = {
 
 constexpr LineField logged_without_scale[] = {
     {loss, "'loss'", true},
-    {grad_norm, "'grad_norm'", true},
+    {grad_norm, "'grad_norm'"},
 };
 
 constexpr LineShape shapes[] = {
     {.kind = "huggingface-log", .needle = "'loss_scale': ", .also = "'epoch': ", .fields = logged},
     {.kind = "huggingface-log",
-     .needle = "'grad_norm': ",
+     .needle = "'loss': ",
      .also = "'epoch': ",
      .without = "'loss_scale': ",
      .fields = logged_without_scale,

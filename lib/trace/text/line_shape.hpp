@@ -17,6 +17,7 @@ enum class Fact : std::uint8_t {
   per_epoch,      ///< steps in an epoch
   before,         ///< the scale that the step ran with
   after,          ///< the scale that it left, exact
+  exponent,       ///< of two, for the same
   printed,        ///< the same in a few decimals: below 1 exact for a power of two alone
   power,          ///< the same, exact for a power of two alone: other values are means
   smoothed,       ///< a mean or median of scales
@@ -31,7 +32,7 @@ enum class Fact : std::uint8_t {
   scaler,     ///< which of several scalers
   from_step,  ///< the first of the steps that the line covers
 };
-inline constexpr std::size_t fact_count = 19;
+inline constexpr std::size_t fact_count = 20;
 
 struct LineField {
   Fact fact;
@@ -53,10 +54,10 @@ enum class Meaning : std::uint8_t {
 enum class Part : std::uint8_t { none, iteration, change, attempt, detected, adjusted, skip };
 
 struct LineShape {
-  std::string_view kind;          ///< of the source: "deepspeed-log" ...
-  std::string_view needle;        ///< what every such line holds, and few others; has one of the triggers in it
-  std::string_view also = {};     ///< what must stand in the line besides; empty: nothing
-  std::string_view without = {};  ///< what may not; empty: nothing
+  std::string_view kind;       ///< of the source: "deepspeed-log" ...
+  std::string_view needle;     ///< what every such line holds, and few others; has one of the triggers in it
+  std::string_view also = {};  ///< what must stand in the line besides, one of several with ';' between; empty: nothing
+  std::string_view without = {};  ///< what may not, none of those; empty: nothing
   std::span<const LineField> fields = {};
   Meaning meaning = Meaning::event;
   std::optional<bool> overflow = {};  ///< where the line says so by being there
@@ -98,8 +99,11 @@ struct Facts {
 /// All shapes that are known.
 std::span<const LineShape* const> line_shapes();
 
-/// The words, of four letters each, of which every needle holds one: only lines that hold one are looked at.
-inline constexpr std::array<std::string_view, 7> triggers{"cale", "cali", "flow", "FLOW", "kipp", "ch p", "d_no"};
+/// The words, of four letters each, of which every needle holds one: only lines that hold one are looked at. A needle
+/// of more than losses holds one of the first.
+inline constexpr std::array<std::string_view, 8> triggers{"cale", "cali", "flow", "FLOW",
+                                                          "kipp", "ch p", "loss", "Loss"};
+inline constexpr std::span scale_triggers = std::span(triggers).first<6>();
 
 /// The facts of one line of `shape` in `text`, whose needle stands at `needle`; nothing where a required one lacks.
 /// `end` becomes where the last of them ends.

@@ -69,6 +69,10 @@ bool may_go_on(std::string_view line) {
   return line.find("verflow") != line.npos || line.find("OVERFLOW") != line.npos || line.find("kipping") != line.npos;
 }
 
+bool is_no_aside(const Facts& facts) {
+  return facts.shape->meaning != Meaning::aside;
+}
+
 }  // namespace
 
 void Log::read(Input& input) {
@@ -96,33 +100,39 @@ void Log::finish() {
   settle_numbering(Numbering::from_zero);
   flush_first();
   if (!has_ranks_ && copies_.ranks() > 1) run_->merge_copies(rankless_, copies_.ranks());
-  if (run_->empty()) run_->tell_without_scale(std::move(aside_));
+  if (!tells_scale(run_->trace())) run_->tell_without_scale(aside_);
 }
 
 bool Log::take(const Line& line) {
   const auto& found = matcher_.match(line);
   for (const Facts& facts : found) tell(facts);
-  if (!found.empty()) {
+  if (std::ranges::any_of(found, is_no_aside)) {
     open_.clear();
     return false;
   }
+  if (!open_.empty() && !found.empty()) return stays_open();
   if (!open_.empty() && open_.size() < open_most) {
     const std::string_view text = without_place(line.text);
     open_.append(" ").append(text.substr(std::min(text.find_first_not_of(' '), text.size())));
     const Line whole{open_, line.number, line.teller, line.is_cut};
     for (const Facts& facts : matcher_.match(whole)) {
+      if (!is_no_aside(facts)) continue;
       tell(facts);
       joined_ = lines_joined_most;
     }
-    if (++joined_ < lines_joined_most) return true;
-    open_.clear();
-    return false;
+    return stays_open();
   }
   open_.clear();
   if (!may_go_on(line.text)) return false;
   open_ = without_place(line.text);
   joined_ = 0;
   return true;
+}
+
+bool Log::stays_open() {
+  if (++joined_ < lines_joined_most) return true;
+  open_.clear();
+  return false;
 }
 
 std::uint32_t Log::source_of(const LineShape& shape) {
@@ -168,6 +178,7 @@ TraceStep Log::step_of(const Facts& facts) {
   TraceStep step{.step = number_of(facts), .line = facts.line->number};
   step.scale = facts.get(Fact::before);
   step.after = facts.get(Fact::after);
+  if (const auto exponent = facts.get(Fact::exponent)) step.after = std::exp2(*exponent);
   if (const auto printed = facts.get(Fact::printed)) {
     (*printed >= 1 || is_power_of_two(*printed) ? step.after : step.smoothed) = printed;
   }
@@ -419,6 +430,7 @@ void Log::tell_moment(const Facts& facts) {
 
 void Log::tell_aside(const Facts& facts) {
   TraceStep step = step_of(facts);
+  if (facts.has(Fact::step) && !step.step) return;
   step.source = aside_.source(path_, facts.shape->kind);
   aside_.add(step, facts.shape);
 }

@@ -57,6 +57,7 @@ class Log {
   void tell_event(const Facts& facts);
   void tell_report(const Facts& facts);
   void tell_moment(const Facts& facts);
+  bool stays_open();
   void tell_aside(const Facts& facts);
   [[nodiscard]] TraceStep step_of(const Facts& facts);
   [[nodiscard]] std::optional<std::int64_t> number_of(const Facts& facts);
@@ -72,7 +73,7 @@ class Log {
   void add_report(Report& report, std::uint64_t span);
 
   Run* run_;
-  Run aside_;  ///< what is told where no step is
+  Run aside_;  ///< what is told where no step has a scale
   Matcher matcher_;
   std::string path_;
   std::string_view sure_kind_;  ///< of shapes whose kind is not sure, in this file

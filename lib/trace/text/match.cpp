@@ -8,16 +8,34 @@ namespace {
 
 constexpr std::size_t most_in_a_line = 256;
 
-bool stands_in(std::string_view words, std::string_view text) {
-  return words.empty() || text.find(words) != text.npos;
+/// Whether one of several texts, with ';' between them, does.
+bool stands_in(std::string_view texts, std::string_view text) {
+  for (;;) {
+    const std::size_t end = std::min(texts.find(';'), texts.size());
+    if (text.find(texts.substr(0, end)) != text.npos) return true;
+    if (end == texts.size()) return false;
+    texts.remove_prefix(end + 1);
+  }
 }
 
 bool fits(const LineShape& shape, std::string_view text) {
-  return stands_in(shape.also, text) && (shape.without.empty() || !stands_in(shape.without, text));
+  return (shape.also.empty() || stands_in(shape.also, text)) &&
+         (shape.without.empty() || !stands_in(shape.without, text));
+}
+
+bool may_tell_scale(std::string_view text) {
+  return std::ranges::any_of(scale_triggers, [&](std::string_view word) { return text.find(word) != text.npos; });
+}
+
+std::vector<const LineShape*> shapes_of(bool (*takes)(Meaning)) {
+  std::vector<const LineShape*> shapes;
+  std::ranges::copy_if(line_shapes(), std::back_inserter(shapes), takes, &LineShape::meaning);
+  return shapes;
 }
 
 /// Lines with a step of their own are of one shape; beside them stands at most the message of an overflow.
 bool is_alone(const LineShape& shape, std::string_view text) {
+  if (shape.meaning == Meaning::aside) return true;
   const bool is_numbered = shape.meaning == Meaning::report || shape.meaning == Meaning::moment;
   return is_numbered && !stands_in("OVERFLOW", text) && !stands_in("overflow!", text) &&
          !stands_in("verflow detected", text);
@@ -49,20 +67,25 @@ bool Matcher::find_all(const LineShape& shape, const Line& line) {
   return is_found;
 }
 
+void Matcher::look_for(const Shapes& shapes, const LineShape*& favourite, const Line& line) {
+  if (favourite != nullptr && find_all(*favourite, line) && is_alone(*favourite, line.text)) return;
+  for (const LineShape* shape : shapes) {
+    if (shape == favourite && !matches_.empty()) continue;
+    if (shape->is_last_resort && !matches_.empty()) continue;
+    if (!find_all(*shape, line)) continue;
+    favourite = shape;
+    if (is_alone(*shape, line.text)) return;
+  }
+}
+
 const std::vector<Facts>& Matcher::match(const Line& line) {
+  static const Shapes of_scales = shapes_of([](Meaning meaning) { return meaning != Meaning::aside; });
+  static const Shapes asides = shapes_of([](Meaning meaning) { return meaning == Meaning::aside; });
   matches_.clear();
   found_.clear();
-  const bool is_settled = favourite_ != nullptr && find_all(*favourite_, line) && is_alone(*favourite_, line.text);
-  if (!is_settled) {
-    for (const LineShape* shape : line_shapes()) {
-      if (shape == favourite_ && !matches_.empty()) continue;
-      if (shape->is_last_resort && !matches_.empty()) continue;
-      if (!find_all(*shape, line)) continue;
-      favourite_ = shape;
-      if (is_alone(*shape, line.text)) break;
-    }
-    std::sort(matches_.begin(), matches_.end(), [](const Match& a, const Match& b) { return a.at < b.at; });
-  }
+  if (may_tell_scale(line.text)) look_for(of_scales, favourite_, line);
+  if (matches_.empty()) look_for(asides, favourite_aside_, line);
+  std::sort(matches_.begin(), matches_.end(), [](const Match& a, const Match& b) { return a.at < b.at; });
   for (Match& match : matches_) found_.push_back(match.facts);
   return found_;
 }

@@ -19,10 +19,13 @@ class Matcher {
     std::size_t at;
   };
 
+  using Shapes = std::vector<const LineShape*>;
+
+  void look_for(const Shapes& shapes, const LineShape*& favourite, const Line& line);
   bool find_all(const LineShape& shape, const Line& line);
   [[nodiscard]] bool is_taken(std::size_t at) const;
 
-  const LineShape* favourite_ = nullptr;  ///< that fitted last: mostly the next one's
+  const LineShape *favourite_ = nullptr, *favourite_aside_ = nullptr;  ///< that fitted last: mostly the next one's
   std::vector<Match> matches_;
   std::vector<Facts> found_;
 };

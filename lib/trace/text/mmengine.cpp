@@ -33,7 +33,7 @@ constexpr LineField old_iter_moment[] = {
 
 constexpr LineField without_scale[] = {
     {loss, " loss: ", true},
-    {grad_norm, "grad_norm: ", true},
+    {grad_norm, "grad_norm: "},
 };
 
 constexpr LineShape shapes[] = {
@@ -60,7 +60,7 @@ constexpr LineShape shapes[] = {
      .fields = old_iter_moment,
      .meaning = Meaning::moment},
     {.kind = "mmengine-log",
-     .needle = "grad_norm: ",
+     .needle = " loss: ",
      .also = "data_time: ",
      .without = "loss_scale: ",
      .fields = without_scale,

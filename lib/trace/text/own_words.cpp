@@ -31,6 +31,15 @@ constexpr auto spaced_loss_scale = with_scale("oss scale");
 constexpr auto loss_scaling = with_scale("loss_scaling");
 constexpr auto grad_scale = with_scale("grad_scale");
 
+/// Also torchtitan's, nanotron's, NeMo's, litgpt's and diffusion-pipe's.
+constexpr LineField without_scale[] = {
+    {loss, "loss"}, {loss, "Loss", true}, {step, "global_step"},    {step, "step"},
+    {step, "Step"}, {step, "steps"},      {step, "iteration"},      {step, "Iteration"},
+    {step, "iter"}, {step, "Iter", true}, {grad_norm, "grad_norm"},
+};
+/// What is told of an evaluation is no loss of the run.
+constexpr std::string_view evaluation = "alid;eval;Eval;val_loss;val loss;Val loss;Val Loss;test;Test";
+
 /// MiniLLM's trainer.
 constexpr LineField scale[] = {
     {step, "global iter", true},
@@ -60,6 +69,18 @@ constexpr LineShape shapes[] = {
      .without = "Epoch ",
      .fields = grad_scale,
      .meaning = Meaning::moment,
+     .is_last_resort = true},
+    {.kind = "log",
+     .needle = "loss",
+     .without = evaluation,
+     .fields = without_scale,
+     .meaning = Meaning::aside,
+     .is_last_resort = true},
+    {.kind = "log",
+     .needle = "Loss",
+     .without = evaluation,
+     .fields = without_scale,
+     .meaning = Meaning::aside,
      .is_last_resort = true},
     {.kind = "log", .needle = "| scale: ", .also = "global iter", .fields = scale, .meaning = Meaning::report},
 };

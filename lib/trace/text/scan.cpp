@@ -23,8 +23,8 @@ bool has_trigger(const char* p) {
     const bool capitals = (a == 'F') & (b == 'L') & (c == 'O') & (d == 'W');
     const bool skip = (a == 'k') & (b == 'i') & (c == 'p') & (d == 'p');
     const bool epoch = (a == 'c') & (b == 'h') & (c == ' ') & (d == 'p');
-    const bool norm = (a == 'd') & (b == '_') & (c == 'n') & (d == 'o');
-    found |= static_cast<unsigned char>(scale | flow | capitals | skip | epoch | norm);
+    const bool loss = ((a == 'l') | (a == 'L')) & (b == 'o') & (c == 's') & (d == 's');
+    found |= static_cast<unsigned char>(scale | flow | capitals | skip | epoch | loss);
   }
   return found != 0;
 }

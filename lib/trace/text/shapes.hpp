@@ -26,6 +26,9 @@ std::span<const LineShape> nemo_shapes();
 std::span<const LineShape> huggingface_shapes();
 std::span<const LineShape> lightning_shapes();
 std::span<const LineShape> bmtrain_shapes();
+std::span<const LineShape> guided_diffusion_shapes();
+std::span<const LineShape> timm_shapes();
+std::span<const LineShape> tqdm_shapes();
 std::span<const LineShape> own_words_shapes();
 
 }  // namespace tare

@@ -30,6 +30,8 @@ TEST_CASE("every needle of a line shape holds a trigger, without which no line i
   for (const LineShape* shape : line_shapes()) {
     INFO(shape->kind << ": " << shape->needle);
     CHECK(find_trigger(shape->needle, 0) < shape->needle.size());
+    const auto is_in = [&](std::string_view word) { return shape->needle.find(word) != std::string_view::npos; };
+    CHECK((shape->meaning == Meaning::aside || std::ranges::any_of(scale_triggers, is_in)));
   }
 }
 

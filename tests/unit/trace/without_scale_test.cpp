@@ -85,6 +85,88 @@ TEST_CASE("a log that tells a scale is told as it was, whatever its trainer prin
   CHECK(two.steps.size() == 2);
 }
 
+TEST_CASE("losses of a trainer that prints no scale are kept with the numbers of their steps") {
+  struct Printed {
+    const char* line;
+    std::int64_t step;
+    float loss;
+  };
+  const Printed lines[] = {
+      {"[rank0]:[titan] 2026-05-18 16:08:16,958 - root - INFO - \x1b[31mstep: 54  \x1b[32mloss:  2.77350  "
+       "\x1b[38;2;180;60;0mgrad_norm:  0.5348  \x1b[39mmemory:  9.46GiB(64.99%)  tps: 7,084  mfu: 0.16%",
+       54, 2.7735F},
+      {"01/17/2024 13:48:41 [INFO|DP=0|PP=0|TP=0|ip-26-0-160-225]: iteration: 991 / 1000 | consumed_tokens: 634K | "
+       "elapsed_time_per_iteration_ms: 35.7 | lm_loss: 10.6 | lr: 1e-05 | grad_norm: 0.516",
+       991, 10.6F},
+      {"Training epoch 0, iteration 120/149 | lr: 3e-05 | global_step: 120 | reduced_train_loss: 1.233 | val_loss: 4.1",
+       120, 1.233F},
+      {"steps: 16 loss: 0.7332 iter time (s): 3.181 samples/sec: 0.314", 16, 0.7332F},
+      {"iter 7 step 1: loss 1.1201, iter time: 1819.72ms (optimizer.step)", 1, 1.1201F},
+      {"Epoch: 0, Batch: 7, Global Step: 7, Step Time: 1.6160, Loss: 327.3580", 7, 327.358F},
+      {"Epoch 2:  71%|#######   | 5880/8295 [04:01<01:39, 24.37it/s, v_num=0, train_loss_step=0.500, val_loss=nan, "
+       "train_loss_epoch=0.700]",
+       22470, 0.5F},
+      {"Steps:   2%|2         | 201/10000 [02:10<1:45:40,  1.55it/s, lr=1e-5, step_loss=0.123]", 201, 0.123F},
+      {"Train: 1 [ 100/1251 (  8%)]  Loss: 6.94 (6.95)  Time: 0.512s, 500.00/s  LR: 1.000e-06  Data: 0.010", 1351,
+       6.94F},
+  };
+  for (const Printed& printed_line : lines) {
+    INFO(printed_line.line);
+    const Trace trace = trace_of_log(std::string(printed_line.line) + "\n");
+    CHECK(trace.steps.empty());
+    const auto steps = aside(trace);
+    REQUIRE(steps.size() == 1);
+    CHECK(steps[0].step == printed_line.step);
+    CHECK(steps[0].loss == printed_line.loss);
+  }
+}
+
+TEST_CASE("what is told of an evaluation, or of no step, is no loss of the run") {
+  for (const char* line : {"step 1000: val loss nan", "Validation: step 1000, loss nan", "eval_loss: nan step: 10",
+                           "the loss is nan", "Validation DataLoader 0: 50%|##  | 5/10 [00:01<00:01, 4.4it/s]"}) {
+    INFO(line);
+    CHECK(trace_of_log(std::string(line) + "\n").without_scale.empty());
+  }
+}
+
+TEST_CASE("eight ranks that print one step are one report of it") {
+  std::string text;
+  for (int step = 1; step <= 2; ++step) {
+    for (int rank = 0; rank < 8; ++rank) {
+      text +=
+          "[rank" + std::to_string(rank) + "]:[titan] step: " + std::to_string(step) + "  loss: nan  grad_norm: nan\n";
+    }
+  }
+  CHECK(aside(trace_of_log(text)).size() == 2);
+}
+
+TEST_CASE("a log that counts skipped steps, none, and tells no scale, has its losses as well") {
+  const auto log = [](int skipped) {
+    std::string text;
+    for (int step = 1; step <= 4; ++step) {
+      const std::string number = std::to_string(step);
+      text += "[INFO] [logging.py:123:log_dist] [Rank 0] step=" + number +
+              ", skipped=" + std::to_string(skipped * step) + ", lr=[1e-06], mom=[0.0]\nsteps: " + number +
+              " loss: nan iter time (s): 3.1\n";
+    }
+    return trace_of_log(text);
+  };
+  const Trace none_skipped = log(0);
+  CHECK(none_skipped.steps.size() == 4);
+  REQUIRE(none_skipped.without_scale.size() == 4);
+  const TraceStep first = aside(none_skipped).front();
+  CHECK(none_skipped.sources.at(first.source).kind == "log");
+  CHECK(log(1).without_scale.empty());
+}
+
+TEST_CASE("a line with a loss between the two halves of an overflow's message leaves it whole") {
+  const std::string begin = "[INFO] [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale:\n";
+  const std::string end = "65536, reducing to 32768\n";
+  const auto whole = steps_of(trace_of_log(begin + end));
+  REQUIRE(whole.size() == 1);
+  CHECK(steps_of(trace_of_log(begin + "step 3 loss 0.5\n" + end)).size() == 1);
+}
+
 TEST_CASE("a trainer_state.json tells the losses of its steps, NaN among them, and its evaluations are none") {
   const std::string rows = row(10, "      \"grad_norm\": 1.5,\n      \"loss\": 2.5,\n") + lost(20) +
                            row(20, "      \"eval_loss\": NaN,\n      \"eval_runtime\": 3.5,\n");
