@@ -60,7 +60,7 @@ void apply_in_place(const Store& store, const FileRecord& record) {
     const ByteView tail = record.tail;
     const auto body = static_cast<std::size_t>(record.tail_body);
     file.write(record.size_before, tail.first(body));
-    if (body > 0) file.sync_data();
+    file.sync_data();
     file.write(record.size_before + body, tail.subspan(body));
   }
   for (const Swap& swap : record.swaps) {

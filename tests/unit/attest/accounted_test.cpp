@@ -304,3 +304,15 @@ TEST_CASE("every item of a distributed checkpoint is looked at, and every byte o
   REQUIRE(found.unread.size() == before + 1);
   CHECK_THAT(found.unread.back().why, Catch::Contains("14 bytes are in no item"));
 }
+
+TEST_CASE("every item of a distributed checkpoint that went through a transform is told, not the first one alone") {
+  const Checkpoint checkpoint = open_checkpoint(TARE_TEST_DATA "/corpus/torch/dcp-transformed/step_20", {});
+  std::vector<std::string> told;
+  for (const Unread& unread : attest(checkpoint, newest_torch_release()).unread) {
+    const std::size_t end = unread.why.find(" went through ");
+    if (end != std::string::npos) told.push_back(unread.why.substr(0, end));
+  }
+  CHECK(told == std::vector<std::string>{"scaler.scale", "scaler.growth_factor", "scaler.backoff_factor",
+                                         "scaler.growth_interval", "scaler._growth_tracker", "model.stem.weight",
+                                         "model.stem.bias"});
+}

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 using namespace tare;
 
@@ -127,6 +128,12 @@ TEST_CASE("extra states in a distributed checkpoint and in Megatron's rank files
   const Attested dcp = attested("transformer_engine/te2.20_dcp/ckpt");
   CHECK(dcp.refused() == 2);
   CHECK(dcp.global("transformer_engine.common.recipe", "DelayedScaling") != nullptr);
+  std::set<std::string> items;
+  for (const AttestedPlace& place : dcp.global("torch._utils", "_rebuild_tensor_v2")->places) {
+    items.insert(place.inside);
+  }
+  CHECK(items == std::set<std::string>{"", "model.layers.0._extra_state", "model.layers.0.weight",
+                                       "model.layers.1._extra_state", "model.layers.1.weight"});
   const Attested megatron = attested("transformer_engine/te2.20_megatron_torch/ckpt/iter_0000010");
   CHECK(megatron.refused() == 8);
   CHECK(megatron.global("argparse", "Namespace")->verdict == Verdict::framework);

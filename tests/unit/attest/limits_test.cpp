@@ -163,6 +163,12 @@ TEST_CASE("strings that were left in one file are not told of the next") {
                                         "c.pkl: 2 strings of many bytes were left in the file"});
 }
 
+TEST_CASE("a name that a pickle writes a hundred thousand times counts once against what a file may cost") {
+  std::string pickle = "\x80\x02";
+  for (int i = 0; i < 100'000; ++i) pickle += "ctorch._utils\n_rebuild_tensor_v2\n0";
+  CHECK(told(pickle + "}.", ".pkl").empty());
+}
+
 TEST_CASE("a name is told with the file, the value and the byte where its opcode stands") {
   const Folder folder;
   folder.write("more/a.pkl",

@@ -1,10 +1,12 @@
 // The state as JSON: exact, ordered, strict.
 #include "lib/codec/json.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "lib/base/error.hpp"
+#include "lib/codec/json_text.hpp"
 #include "tests/catch.hpp"
 #include "tests/status_of.hpp"
 
@@ -26,6 +28,20 @@ TEST_CASE("a role whose value stands among the parameters is not put among the f
   const ScalerState again = state_from_json(text, "a.json");
   CHECK(again.fields.find("scale_window") == nullptr);
   CHECK(state_to_json(again) == text);
+}
+
+TEST_CASE("what stands before a list and behind it is written with it, as it would be with the list in memory") {
+  for (const std::size_t count : {0U, 1U, 40'000U}) {
+    INFO(count);
+    const json::Object front{{"target", "a.pt"}}, behind{{"findings", json::Array{json::Json("one")}}, {"done", true}};
+    json::Array items(count, json::Json(json::Object{{"scale", 2.0}}));
+    const json::MadeList list{"scalers", [&](const auto& add) { std::for_each(items.begin(), items.end(), add); }};
+    const std::string text = json::gathered([&](const auto& sink) { json::write_text(front, list, behind, sink); });
+    json::Object whole = front;
+    whole.emplace_back("scalers", items);
+    whole.insert(whole.end(), behind.begin(), behind.end());
+    CHECK((text == json::text_of(whole)));
+  }
 }
 
 TEST_CASE("a state needs no more than policy and fields") {

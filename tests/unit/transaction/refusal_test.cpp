@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <new>
 
 #include "lib/base/error.hpp"
 #include "lib/transaction/undo.hpp"
@@ -229,6 +230,50 @@ TEST_CASE(
       if (disk.calls() < last) break;  // that many calls are not made
     }
     CHECK(stopped > 5);
+  }
+}
+
+TEST_CASE(
+    "an edit that memory runs out for while its journal or a file is written leaves the files old and nothing beside "
+    "them") {
+  for (const char* name : {"patches", "append", "splice", "eight ranks"}) {
+    const Scene scene = scene_named(name);
+    const auto old = states(scene.disk, scene.edits);
+    int stopped = 0;
+    for (std::uint64_t call = 3;; ++call) {  // calls 1 and 2 make .tare and the journal
+      INFO(name << ", call " << call);
+      SimulatedDisk disk = scene.disk;
+      const std::uint64_t last = disk.calls() + call;
+      disk.interrupt_at(call, [] { throw std::bad_alloc(); });
+      try {
+        commit(disk, scene.edits, {}, sealed());
+        CHECK(all_new(disk, old, scene.edits));
+      } catch (const std::bad_alloc&) {
+        ++stopped;
+        CHECK(all_old(disk, old));
+        CHECK_FALSE(disk.has("/run/ckpt/.tare"));
+      }
+      if (disk.calls() < last) break;  // that many calls are not made
+    }
+    CHECK(stopped > 5);
+  }
+}
+
+TEST_CASE("where the time of a file may not be set the edit is made all the same, and for any other reason it is not") {
+  for (const char* name : {"patches", "append", "splice"}) {
+    for (const int reason : {EPERM, EACCES, EIO}) {
+      INFO(name << ", error " << reason);
+      Scene scene = scene_named(name);
+      const auto old = states(scene.disk, scene.edits);
+      scene.disk.set_time_error(reason);
+      if (reason == EIO) {
+        CHECK(failure(scene.disk, scene.edits).detail == EIO);
+        CHECK(scene.disk.bytes(scene.edits[0].path) == old.at(scene.edits[0].path).bytes);
+      } else {
+        commit(scene.disk, scene.edits, {}, sealed());
+        CHECK(all_new(scene.disk, old, scene.edits));
+      }
+    }
   }
 }
 

@@ -365,6 +365,7 @@ int SimulatedDisk::fchown(int, uid_t, gid_t) {
 
 int SimulatedDisk::set_mtime(int descriptor, timespec mtime) {
   if (const int failure = begin()) return -failure;
+  if (time_error_ != 0) return -time_error_;
   Change made;
   made.kind = ChangeKind::mtime;
   made.inode = open_.at(descriptor).inode;

@@ -61,6 +61,8 @@ class SimulatedDisk final : public FileLayer {
   void make_unseen(const std::string& name, int error_number) { unseen_[name] = error_number; }
   /// No second name can be made: what each try fails with (0: it can).
   void set_link_error(int error_number) { link_error_ = error_number; }
+  /// No time can be set: what each try fails with (0: it can).
+  void set_time_error(int error_number) { time_error_ = error_number; }
   /// Nothing can be locked: what each try fails with (0: it can).
   void set_lock_error(int error_number) { lock_error_ = error_number; }
 
@@ -168,6 +170,7 @@ class SimulatedDisk final : public FileLayer {
   bool is_dead_ = false;
   int link_error_ = 0;
   int lock_error_ = 0;
+  int time_error_ = 0;
   std::map<std::string, int> unseen_;
   uid_t user_ = 1000;
   std::uint64_t capacity_ = UINT64_MAX;
