@@ -1,9 +1,11 @@
 // tare_checkpoint_attest: the same answer as the command's.
 #include <tare/tare.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/capi/scratch.hpp"
 #include "tests/catch.hpp"
 #include "tests/places.hpp"
 
@@ -48,6 +50,26 @@ TEST_CASE("what pickles name comes through the C ABI with verdict, release and p
           TARE_OK);
   CHECK(answer.at("globals")[0].at("verdict") == "dangerous");
   CHECK(answer.at("torch") == "2.5");
+}
+
+TEST_CASE("of a run's older checkpoints attest says that it did not read them, unless all of them are asked for") {
+  namespace fs = std::filesystem;
+  const tare::test::Scratch run;
+  for (const char* step : {"checkpoint-5", "checkpoint-10"}) {
+    fs::create_directories(run.path(step));
+    fs::copy_file(TARE_TEST_DATA "/corpus/torch/train-t2.15/checkpoint.pth", run.path(step) + "/scaler.pt");
+  }
+  tare_error error = TARE_ERROR_INIT;
+  json answer;
+  for (const char* options : {static_cast<const char*>(nullptr), R"({"all":false})"}) {
+    REQUIRE(attest(answer, run.folder().c_str(), options, &error) == TARE_OK);
+    CHECK(answer.at("plain") == false);
+    REQUIRE(answer.at("unread").size() == 1);
+    CHECK(answer.at("unread")[0].at("file") == "checkpoint-5");
+  }
+  REQUIRE(attest(answer, run.folder().c_str(), R"({"all":true})", &error) == TARE_OK);
+  CHECK(answer.at("plain") == true);
+  CHECK(answer.at("files") == 2);
 }
 
 TEST_CASE("bad arguments of attest get a status and a reason") {

@@ -96,6 +96,31 @@ TEST_CASE("a watched run tells what changed since the last look, and how it stan
   tare_text_destroy(metrics);
 }
 
+TEST_CASE("the metrics of a run that stands still say since when, however often it is looked at") {
+  const Scratch folder;
+  Run run(folder);
+  run.write(1, 20, 65536, 0);
+  Watched watch(folder.folder());
+  const auto changed = [&] {
+    tare_text* metrics = nullptr;
+    REQUIRE(tare_watch_metrics(&metrics, watch.handle, &watch.error) == TARE_OK);
+    const std::string text = tare_text_data(metrics);
+    tare_text_destroy(metrics);
+    const std::size_t line = text.find("\ntare_changed_timestamp_seconds{");
+    REQUIRE(line != std::string::npos);
+    return std::stod(text.substr(text.find("} ", line) + 2));
+  };
+  watch.look();
+  const double first = changed();
+  CHECK(first > 1.7e9);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  CHECK(watch.look().empty());
+  CHECK(changed() == first);
+  run.write(21, 30, 65536, 0);  // steps as before, of which nothing is to be told
+  CHECK(watch.look(30).empty());
+  CHECK(changed() > first);
+}
+
 TEST_CASE("a look waits for a change, and no longer than it was told to") {
   const Scratch folder;
   Run run(folder);

@@ -52,6 +52,11 @@ class KeyChecks(Checks):
                 done = self.run("inspect", f"s3://bucket/{RANKS}", **variables | {"AWS_ENDPOINT_URL": anonymous})
                 self.expect(done.returncode == (0 if what == "machine" else 3), f"{what}, which gives none: {done}")
                 self.expect(not re.search("t0ken|c0ntainer|m3ta", done.stderr), f"{what}: {done}")
+        config.write_text("")
+        service, _ = cases["machine"]
+        service.answers, service.asked = {("PUT", "/latest/api/token"): ({}, b"m3ta")}, []
+        done = self.run("inspect", f"s3://bucket/{RANKS}", AWS_REGION="x", AWS_ENDPOINT_URL=anonymous, AWS_EC2_METADATA_SERVICE_ENDPOINT=service.url)
+        self.expect(done.returncode == 0 and len(service.asked) == 2, f"a machine without a role is asked for no keys: {service.asked} {done}")
         config.write_text(SIGN_ON)
         for what, text in (("old", cached_token("2020-01-01T00:00:00Z")), ("none", "{}"), ("broken", '{"accessToken": "t0ken')):
             cache.write_text(text)

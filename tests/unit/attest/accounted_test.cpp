@@ -135,6 +135,21 @@ TEST_CASE("tokenizers and TensorBoard's events are data as long as every byte is
   CHECK(!folder.told("runs/events.out.tfevents.1").empty());
 }
 
+TEST_CASE("a tokenizer in which one piece is none is told, whatever stands there and wherever it stands") {
+  const Folder folder;
+  const std::string piece = "\x0a\x0e\x0a\x05<unk>\x15\0\0\0\0\x18\2"s;
+  const std::string others[] = {"\x0a\x02\x18\x02"s, "\x0a\x02\x08\x01"s, "\x0a\x0b\x0a\x05<unk>\x22\x02os"s,
+                                "\x0a\x0b\x0a\x05<unk>\x1a\x02os"s};
+  for (const std::string& other : others) {
+    for (const std::string& bytes : {piece + other, other + piece, piece + other + piece}) {
+      folder.write("tokenizer.model", bytes);
+      CHECK(!folder.told("tokenizer.model").empty());
+    }
+  }
+  folder.write("tokenizer.model", piece + piece + piece);
+  CHECK(folder.told("tokenizer.model").empty());
+}
+
 TEST_CASE("files, bytes and calls are counted") {
   const Folder folder;
   folder.write("config.json", "{}");

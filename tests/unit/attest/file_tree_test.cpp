@@ -2,7 +2,9 @@
 #include "lib/attest/file_tree.hpp"
 
 #include <map>
+#include <mutex>
 
+#include "lib/base/distant_files.hpp"
 #include "tests/places.hpp"
 #include "tests/unit/attest/told.hpp"
 
@@ -37,6 +39,28 @@ class ShutFiles final : public Files {
       {"run/more/deep", {{"d.pt", FileType::file}}}};
 };
 
+/// This machine's files as a server would have them, which may hold back that a folder has more.
+class ServedFiles final : public DistantFiles {
+ public:
+  [[nodiscard]] FileType type(const std::string& path) const override { return local_files().type(path); }
+  [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override {
+    return local_files().list(folder);
+  }
+  [[nodiscard]] std::shared_ptr<const Source> open(const std::string& path) const override {
+    const std::lock_guard lock(turn_);
+    ++opened[path];
+    return local_files().open(path);
+  }
+  [[nodiscard]] std::size_t most_at_once() const override { return 8; }
+  [[nodiscard]] bool lists_all(const std::string&) const override { return tells_all; }
+
+  bool tells_all = true;
+  mutable std::map<std::string, int> opened;
+
+ private:
+  mutable std::mutex turn_;
+};
+
 }  // namespace
 
 TEST_CASE("a folder that cannot be listed is told, and what lies beside it is found") {
@@ -63,4 +87,21 @@ TEST_CASE("a file that is gone before it is read is told, and the checkpoint is 
   REQUIRE(found.unread.size() == 1);
   CHECK(found.files.at(found.unread[0].place.file).path == path.filename());
   CHECK(says(found.unread[0].why, "No such file"));
+}
+
+TEST_CASE("of a server each file is asked for once, and a folder of which it may not list all is refused") {
+  const std::string folder = TARE_TEST_DATA "/corpus/torch/rank-files-t2.15/step100";
+  ServedFiles files;
+  const Checkpoint checkpoint = open_checkpoint(folder, {.files = &files});
+  files.opened.clear();
+  const Attestation found = attest(checkpoint, newest_torch_release(), AttestScope::checkpoint, files);
+  CHECK(found.is_plain());
+  CHECK(files.opened.size() == found.files.size());
+  for (const auto& [path, times] : files.opened) {
+    INFO(path);
+    CHECK(times == 1);
+  }
+  files.tells_all = false;
+  CHECK_THROWS_WITH(attest(checkpoint, newest_torch_release(), AttestScope::checkpoint, files),
+                    Catch::Contains("the server does not list all of this folder"));
 }

@@ -195,6 +195,25 @@ TEST_CASE("an empty dict takes entries, and None a dict, in every protocol") {
   }
 }
 
+TEST_CASE("a stream that was made and filled becomes None, and what was not filled, or is no object, is refused") {
+  const auto holding = [](const std::string& value) {
+    return Written("\x80\x03}(X\x05\0\0\0state"s + value + "X\x01\0\0\0nK\x03u."s);
+  };
+  const std::string made = "c_io\nBytesIO\nq\0)\x81q\x01"s;
+  for (const std::string& state : {"C\2abK\0N\x87"s, "C\2abK\0N\x87q\2"s, "(C\2abK\0Nt"s}) {
+    const Bytes after = holding(made + state + "b").changed("state", NewNone{});
+    CHECK(value_at(reread(after), "state").type == "None");
+    CHECK(std::get<Integer>(value_at(reread(after), "n").data).value == 3);
+  }
+  for (const std::string& other : {made, "K\x01"s, "}"s, "X\x01\0\0\0a"s}) {
+    INFO(other);
+    CHECK_THROWS_WITH(holding(other).changed("state", NewNone{}),
+                      Catch::Contains("is no object that could become None"));
+  }
+  CHECK_THROWS_WITH(holding(made + "}X\1\0\0\0aK\1sb"s).changed("state", NewNone{}),
+                    Catch::Contains("is written in an unusual way"));
+}
+
 TEST_CASE("entries go in front of those that a dict has") {
   const Written written(two_ints);
   const Pickle after = reread(with(written, written.pickle.tree.root, NewEntries{{{"more", {1.0}}}}));

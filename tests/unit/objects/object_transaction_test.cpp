@@ -105,6 +105,19 @@ TEST_CASE("an edit in a folder around that has the same object is in the way") {
   CHECK(status_of([&] { bucket.edit(); }) == Status::ok);
 }
 
+TEST_CASE("an edit around is in the way by any one of its objects, whatever else it changes") {
+  Bucket both({first_rank, second_rank});
+  const ObjectHome around(both.store, "s3://bucket", key_of(1));
+  const auto records = planned_objects(around, both.edits(), {}).records;
+  REQUIRE(records.size() == 2);
+  const auto claim = ObjectClaim::create(around, journal_of(around, records, {}, Bucket::sealed()));
+  REQUIRE(claim);
+  for (const FileEdit& one : both.edits()) {
+    CHECK(status_of([&] { commit(both.store, {one}, {}, Bucket::sealed()); }) == Status::busy);
+  }
+  CHECK(both.all_old());
+}
+
 TEST_CASE("an edit that is refused after its upload began leaves no upload that somebody pays for") {
   Bucket bucket;
   const ObjectHome around(bucket.store, "s3://bucket", key_of(1));

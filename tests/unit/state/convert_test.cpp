@@ -239,6 +239,10 @@ TEST_CASE("What the source does not hold is assumed and named, unless the user g
   megatron.fields.set("growth_tracker", std::int64_t{7});
   megatron.fields.set("hysteresis_tracker", std::int64_t{2});
   const Conversion assumed = convert(megatron, {"torch", "", {}});
+  const ConvertedValue& left = value_of(assumed, "fields.hysteresis_tracker");  // torch has no place for it
+  CHECK(left.outcome == Outcome::lost);
+  CHECK(left.before == StateValue(std::int64_t{2}));
+  CHECK_FALSE(left.why.empty());
   CHECK(value_of(assumed, "params.growth_interval").outcome == Outcome::assumed);
   CHECK(get(assumed.state, "growth_interval") == StateValue(std::int64_t{1000}));
   StateSection given;

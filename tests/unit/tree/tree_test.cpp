@@ -99,6 +99,42 @@ TEST_CASE("a type's element is read and written as it is stored, or refused") {
   CHECK(element_type("no such type").size == 0);
 }
 
+TEST_CASE("a scale of a block is a power of two from 2^-127 to 2^127 or NaN, and no other number is rounded to one") {
+  const ElementType type = element_type("float8_e8m0fnu");
+  REQUIRE(type.size == 1);
+  const auto code_of = [&](double number) { return element_bytes(type, number, std::endian::little).at(0); };
+  CHECK(code_of(1.0) == std::byte{127});
+  CHECK(code_of(0x1p-127) == std::byte{0});
+  CHECK(code_of(0x1p127) == std::byte{254});
+  CHECK(code_of(std::nan("")) == std::byte{255});
+  for (const double other : {3.0, 1.5, 0.0, -1.0, 0x1p-128, 0x1p128, std::numeric_limits<double>::infinity()}) {
+    INFO(other);
+    CHECK_THROWS_AS(code_of(other), Error);
+  }
+  for (const std::uint8_t code : {std::uint8_t{0}, std::uint8_t{130}, std::uint8_t{254}}) {
+    const std::byte stored{code};
+    CHECK(code_of(element_value(type, &stored).as_double()) == stored);
+  }
+}
+
+TEST_CASE("arrays are the same if their bits are or are both NaN's, and complex ones by their bits alone") {
+  const auto array_of = [](std::string_view type, std::initializer_list<std::uint64_t> bits) {
+    const ElementType element = element_type(type);
+    Bytes bytes;
+    for (const std::uint64_t one : bits) append_le(bytes, one);
+    const auto count = static_cast<std::int64_t>(bytes.size() / element.size);
+    return Value{PackedArray{element, {count}, std::make_shared<const Bytes>(bytes)}, "tensor"};
+  };
+  constexpr std::uint64_t one = 0x3ff0000000000000, nan = 0x7ff8000000000000, other_nan = 0xfff8000000000001;
+  CHECK(same(array_of("float64", {one, nan}), array_of("float64", {one, nan})));
+  CHECK(same(array_of("float64", {one, nan}), array_of("float64", {one, other_nan})));
+  CHECK_FALSE(same(array_of("float64", {one, nan}), array_of("float64", {nan, one})));
+  CHECK_FALSE(same(array_of("float64", {one, one}), array_of("float64", {one})));
+  CHECK(same(array_of("complex64", {one}), array_of("complex64", {one})));
+  CHECK_FALSE(same(array_of("complex64", {one}), array_of("complex64", {one + 1})));
+  CHECK_FALSE(same(array_of("complex128", {one, one}), array_of("complex128", {one, 0})));
+}
+
 TEST_CASE("addresses have dots for keys and brackets for items") {
   CHECK(key_path("", "state") == "state");
   CHECK(key_path("state", "scaler") == "state.scaler");
