@@ -123,7 +123,11 @@ TEST_CASE("an FP8 slot is found by its name, unless none or several have it") {
   CHECK(number == 1);
   CHECK(tare_fp8_slot(&number, slots.fp8, "fc1", &error) == TARE_E_MISMATCH);
   CHECK(std::string(error.message).find("no slot is called \"fc1\"") == 0);
+  CHECK(std::string(error.message).find("has their names") != std::string::npos);
   CHECK(tare_fp8_slot(&number, slots.fp8, "twice", &error) == TARE_E_MISMATCH);
   CHECK(std::string(error.message).find("several slots are called \"twice\"") == 0);
   CHECK(number == 1);
+  Slots nameless(config_of("transformer_engine", 2));
+  CHECK(tare_fp8_slot(&number, nameless.fp8, "fc1", &error) == TARE_E_MISMATCH);
+  CHECK(std::string(error.message).find("These slots have no names.") != std::string::npos);
 }

@@ -1,6 +1,7 @@
 // Which bytes a change names: runs that differ, one run of another size, elements of an array.
 #include "lib/container/file_change.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "lib/base/error.hpp"
@@ -59,6 +60,38 @@ TEST_CASE("bytes that differ are one patch where fewer than eight stand between 
   }
   CHECK(differing_runs(Bytes(300), Bytes(300), 0, "x").empty());
   CHECK(differing_runs({}, {}, 0, "x").empty());
+}
+
+TEST_CASE("all of a long text stays in memory for a change only where most of it is in long runs that change") {
+  constexpr std::size_t whole = 4096;
+  const auto is_held = [](std::initializer_list<Span> runs) {
+    const SharedBytes before{Bytes(whole)};
+    Bytes changed(whole);
+    for (const Span& run : runs)
+      std::fill_n(changed.begin() + static_cast<std::ptrdiff_t>(run.offset), run.size, std::byte{1});
+    const SharedBytes after{changed};
+    bool is_any = false;
+    for (const Patch& patch : differing_parts(before, after, 0, "x")) {
+      const bool is_part = patch.after.data() == after.data() + patch.offset;
+      CHECK(is_part == (patch.before.data() == before.data() + patch.offset));
+      is_any |= is_part;
+    }
+    return is_any;
+  };
+  CHECK(is_held({{100, 2500}}));
+  CHECK(is_held({{100, 1100}, {2000, 1100}, {3500, 8}}));
+  CHECK_FALSE(is_held({{100, 1100}}));
+  CHECK_FALSE(is_held({{100, 2048}}));
+  CHECK_FALSE(is_held({{0, 300},
+                       {400, 250},
+                       {700, 250},
+                       {1000, 250},
+                       {1300, 250},
+                       {1600, 250},
+                       {1900, 250},
+                       {2200, 250},
+                       {2500, 250},
+                       {2800, 250}}));
 }
 
 TEST_CASE("of two runs of bytes the part is named in which they differ, whichever is longer") {
