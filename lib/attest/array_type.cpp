@@ -26,7 +26,6 @@ class ArrayTypes {
   static constexpr std::int64_t counts_objects = 1;
 
   [[nodiscard]] bool is_type(NodeId node) const {
-    if (tree_.kind(node) != Kind::opaque) return false;
     const QualifiedName name = tree_.qualified_name(node);
     return name.module == "numpy" && name.name == "dtype";
   }

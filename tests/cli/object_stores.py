@@ -519,6 +519,7 @@ class Checks(RemoteChecks):
                 done = self.run("inspect", root + RANKS, **variables)
                 is_told = f"the server answers {status}" in done.stderr and "where it is to list" in done.stderr
                 self.expect(done.returncode == 3 and is_told and not done.stdout, f"{what}, a list that is {status}: {done}")
+                self.expect("expired" not in done.stderr, f"{what}, a list that is {status}, and nothing of tokens: {done}")
 
     def buckets(self, **settings):
         """-> the store, its bucket, how targets begin, the variables with which it is asked."""

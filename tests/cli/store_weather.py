@@ -109,6 +109,10 @@ class WeatherChecks(Checks):
         """At whichever request: it is said, nothing stays mixed, and with another token the edit goes on."""
         mixed = 0
         with self.a_folder(RANKS) as folder:
+            _, variables = self.bucket(folder, token_lasts=0)
+            done = self.run("inspect", f"{self.root}/run/global_step2", **variables)
+            is_advised = "hint: a token that has expired is answered so: get new credentials" in done.stderr
+            self.expect(done.returncode == 3 and is_advised, f"from the first request on: {done}")
             for lasts in range(1, 40, 3):
                 bucket, variables = self.bucket(folder, token_lasts=lasts)
                 before = {key: bucket.data(key) for key in bucket.objects}

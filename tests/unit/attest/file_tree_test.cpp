@@ -105,3 +105,28 @@ TEST_CASE("of a server each file is asked for once, and a folder of which it may
   CHECK_THROWS_WITH(attest(checkpoint, newest_torch_release(), AttestScope::checkpoint, files),
                     Catch::Contains("the server does not list all of this folder"));
 }
+
+TEST_CASE("the root of a store is attested as the folder that it is") {
+  class RootFiles final : public Files {
+   public:
+    [[nodiscard]] FileType type(const std::string& path) const override {
+      return path.find_first_not_of('/') == std::string::npos && !path.empty() ? FileType::folder : FileType::file;
+    }
+    [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override {
+      if (folder.empty()) throw Error(Status::io, "no name is no folder");
+      return {{"config.json", FileType::file}};
+    }
+    [[nodiscard]] std::shared_ptr<const Source> open(const std::string& path) const override {
+      const std::string_view text = "{}";
+      return std::make_shared<MemorySource>(path, Bytes(as_bytes(text).begin(), as_bytes(text).end()));
+    }
+  } files;
+  for (const char* root : {"/", "//"}) {
+    Checkpoint checkpoint;
+    checkpoint.target = checkpoint.resolved = root;
+    const Attestation found = attest(checkpoint, newest_torch_release(), AttestScope::everything, files);
+    CHECK(found.is_plain());
+    REQUIRE(found.files.size() == 1);
+    CHECK(found.files[0].path == "config.json");
+  }
+}

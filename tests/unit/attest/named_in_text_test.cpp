@@ -50,6 +50,35 @@ TEST_CASE("what an object of JSON names for its loader is judged as a pickle's n
   CHECK(says(told(auto_map, ".json"), "unknown a/b--c.D"));
 }
 
+TEST_CASE("of a list of texts each names something, wherever it stands in it") {
+  for (const char* list : {R"(["one.A", "two.B", "three.C"])", R"({"T": ["one.A", "two.B"], "M": "three.C"})",
+                           R"({"T": "one.A", "M": ["two.B", null, "three.C"]})"}) {
+    const std::string all = told(json_of("auto_map", list), ".json");
+    for (const char* name : {"unknown one.A", "unknown two.B", "unknown three.C"}) CHECK(says(all, name));
+  }
+}
+
+TEST_CASE("a text names as much as a file may cost, and is refused where it names more") {
+  const auto many = [](std::size_t count, const std::string& line) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) text += line;
+    return text;
+  };
+  const auto json = [&](std::size_t count) { return "[" + many(count, R"({"_target_":"a.b"},)") + "1]"; };
+  CHECK_FALSE(says(told(many(1'000, "_target_ = os.system\n"), ".cfg"), "asks for more than"));
+  CHECK((told(many(110'000, "_target_ = os.system\n"), ".cfg").find("asks for more than") != std::string::npos));
+  CHECK_FALSE(says(told(json(1'000), ".json"), "asks for more than"));
+  CHECK((told(json(95'000), ".json").find("asks for more than") != std::string::npos));
+}
+
+TEST_CASE("texts in which nothing is packed are texts, however empty they look") {
+  for (const char* text :
+       {"            ", "============", "------------", "AAAAAAAAAAAA", "            ====", "!!!!!!!!!!!!!!"}) {
+    INFO(text);
+    CHECK(told(json_of("note", "\"" + std::string(text) + "\""), ".json").empty());
+  }
+}
+
 TEST_CASE("a module and a class that are no texts name nothing, and an escaped blank is one") {
   CHECK(told(R"({"__module__": "os", "__class__": 3})", ".json").empty());
   CHECK(told(R"({"__module__": 3, "__class__": "system"})", ".json").empty());
@@ -193,6 +222,17 @@ TEST_CASE("escapes hide no name in a text that is read by its words") {
   for (const std::string& text : plain) {
     INFO(text);
     CHECK(!says(told(text, ".toml"), "os.system"));
+  }
+}
+
+TEST_CASE("YAML in whose quotes characters are written by their numbers is told: a name could be one of them") {
+  for (const char* text : {"a: \"caf\\xe9\"\n", "a: \"caf\\u00e9\"\n", "- \"\\U0001f600\"\n", "a: \"\\n\\x41\"\n"}) {
+    INFO(text);
+    CHECK(says(told(text, ".yaml"), "is YAML with escapes"));
+  }
+  for (const char* text : {"a: \"line\\n\"\n", "a: \"C:\\\\xa\"\n", "a: 'caf\\xe9'\n", "a: b\\"}) {
+    INFO(text);
+    CHECK(told(text, ".yaml").empty());
   }
 }
 

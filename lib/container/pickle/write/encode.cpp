@@ -82,7 +82,7 @@ std::string utf8_of_latin1(ByteView bytes) {
 
 std::size_t two_complement_size(std::int64_t value) {
   std::size_t count = 1;
-  while (count < 8 && value >> (8 * count - 1) != (value < 0 ? -1 : 0)) ++count;
+  while (value >> (8 * count - 1) != (value < 0 ? -1 : 0)) ++count;  // at 8 bytes the sign alone is left
   return count;
 }
 
