@@ -25,6 +25,7 @@ void look_for_frozen(const Examination& run, std::vector<Symptom>& found);
 void look_for_unscaled(const Examination& run, std::vector<Symptom>& found);
 void look_for_explosion(const Examination& run, std::vector<Symptom>& found);
 void look_for_manual_growth(const Examination& run, std::vector<Symptom>& found);
+void look_for_backoffs_at_once(const Examination& run, std::vector<Symptom>& found);
 void look_for_contradiction(const Examination& run, std::vector<Symptom>& found);
 void look_for_applied_overflows(const Examination& run, std::vector<Symptom>& found);
 

@@ -101,6 +101,23 @@ void look_for_collapse(const Examination& run, std::vector<Symptom>& found) {
   }
 }
 
+void look_for_backoffs_at_once(const Examination& run, std::vector<Symptom>& found) {
+  for (const Stretch& stretch : run.course.stretches) {
+    const bool is_whole =
+        stretch.first.step && stretch.is_adjacent && stretch.unseen_within == 0 && stretch.at_told > 0;
+    if (!is_whole || !(stretch.after > 0) || !(stretch.after < stretch.before)) continue;
+    const double octaves = std::log2(stretch.before / stretch.after);
+    if (octaves <= run.thresholds.backoff_octaves * static_cast<double>(stretch.steps)) continue;
+    found.push_back({"backoffs-at-once",
+                     fmt::format("the scale went from {} to {} in {}, which takes {:.0f} halvings",
+                                 float_text(stretch.before), float_text(stretch.after),
+                                 stretch.steps == 1 ? "one step" : fmt::format("{} steps", stretch.steps), octaves),
+                     stretch.first,
+                     {{"from", stretch.before}, {"to", stretch.after}, {"octaves", octaves}}});
+    return;
+  }
+}
+
 void look_for_stuck(const Examination& run, std::vector<Symptom>& found) {
   const double most = run.thresholds.stuck_overflows + (run.course.hysteresis > 1 ? run.course.hysteresis - 1 : 0);
   for (const Stretch& stretch : run.course.stretches) {

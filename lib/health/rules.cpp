@@ -78,6 +78,10 @@ constexpr auto table = std::to_array<Rule>({
      "`tare inspect CHECKPOINT` shows whether the scaler was saved; `tare migrate SOURCE --into CHECKPOINT` puts one "
      "in",
      look_for_reset},
+    {"backoffs-at-once", warning, LooksAt::trace, "the scale fell further than its steps can take it",
+     "Call the scaler's update() once a step, behind all optimizers and not for each micro-batch; or a script sets the "
+     "scale, or the run was resumed here without its own",
+     look_for_backoffs_at_once},
     {"count-contradiction", warning, LooksAt::trace, "the scale fell where the log counts no skipped step",
      "Judge by the scale: Megatron-DeepSpeed's count stays 0. `tare trace LOG` shows every step",
      look_for_contradiction},

@@ -37,6 +37,8 @@ constexpr auto facts = std::to_array<ThresholdFacts>({
      "share of steps that are skipped; more where windows are short", "fairseq's reports: 0.4 % healthy, 2.3 % not"},
     {"overflow-share-steps", &T::overflow_share_steps, "too-many-overflows", "steps over which it is counted",
      "as above"},
+    {"backoff-octaves", &T::backoff_octaves, "backoffs-at-once", "halvings a step that one back-off may take",
+     "factors of 0.5, and 0.1 of those who set it"},
     {"ceiling-hits", &T::ceiling_hits, "oscillating", "growths to one scale that overflow at once", "normal"},
     {"frozen-windows", &T::frozen_windows, "frozen", "windows without overflow and growth", "a growth is due in one"},
     {"frozen-steps", &T::frozen_steps, "frozen", "steps of that kind where no window is known",

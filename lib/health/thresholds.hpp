@@ -18,6 +18,7 @@ struct Thresholds {
   double falling_steps = 1000;
   double overflow_share = 0.02;
   double overflow_share_steps = 1000;
+  double backoff_octaves = 4;
   double ceiling_hits = 3;
   double frozen_windows = 3;
   double frozen_steps = 10'000;

@@ -26,6 +26,44 @@ constexpr auto with_scale(std::string_view label) {
   });
 }
 
+/// Scales under names that are rarer.
+constexpr LineField other_scale[] = {
+    {loss, "loss"},
+    {loss, "Loss"},
+    {step, "global_step"},
+    {step, "step"},
+    {step, "Step"},
+    {step, "steps"},
+    {step, "iteration"},
+    {step, "Iteration"},
+    {step, "iter"},
+    {step, "Iter", true},
+    {printed, "oss Scale"},
+    {printed, "loss-scale"},
+    {printed, "lossscale"},
+    {printed, "LossScale"},
+    {printed, "loss_scaler"},
+    {printed, "rad scale"},
+    {printed, "rad Scale"},
+    {printed, "gradscale"},
+    {printed, "radient scale"},
+    {printed, "radient_scale"},
+    {printed, "rad_scaler"},
+    {printed, "radScaler"},
+    {printed, "radScaler scale"},
+    {printed, "amp_scale"},
+    {printed, "amp scale"},
+    {printed, "fp16_scale"},
+    {printed, "cur_scale"},
+    {printed, "dynamic_scale"},
+    {printed, "scaler_scale"},
+    {printed, "scaler scale"},
+    {printed, "get_scale()"},
+    {printed, "scaler", true},
+    {grad_norm, "grad_norm"},
+    {grad_norm, "grad norm"},
+};
+
 constexpr auto loss_scale = with_scale("loss_scale");
 constexpr auto spaced_loss_scale = with_scale("oss scale");
 constexpr auto loss_scaling = with_scale("loss_scaling");
@@ -68,6 +106,12 @@ constexpr LineShape shapes[] = {
      .needle = "grad_scale",
      .without = "Epoch ",
      .fields = grad_scale,
+     .meaning = Meaning::moment,
+     .is_last_resort = true},
+    {.kind = "log",
+     .needle = "cale",
+     .without = "Epoch: [",
+     .fields = other_scale,
      .meaning = Meaning::moment,
      .is_last_resort = true},
     {.kind = "log",

@@ -1,5 +1,5 @@
-// tqdm's bars, Lightning's and the diffusers' scripts' among them, that show a loss and no scale. Source: tqdm 4.67,
-// std.py, format_meter; lightning 2.6, callbacks/progress/tqdm_progress.py.
+// tqdm's bars, Lightning's and the diffusers' scripts' among them, with a loss, and with a scale where somebody shows
+// it. Source: tqdm 4.67, std.py, format_meter; lightning 2.6, callbacks/progress/tqdm_progress.py.
 #include "lib/trace/text/shapes.hpp"
 
 namespace tare {
@@ -13,7 +13,20 @@ constexpr LineField bar[] = {
     {loss, "train_loss="},        {loss, "step_loss="},    {loss, " loss=", true},
 };
 
+constexpr LineField bar_with_scale[] = {
+    {epoch, "Epoch", false, ':'}, {step, "| ", true, '/'}, {per_epoch, "/", true},     {printed, "loss_scale="},
+    {printed, "grad_scale="},     {printed, "amp_scale="}, {printed, "scaler=", true}, {loss, "train_loss="},
+    {loss, "step_loss="},         {loss, " loss="},
+};
+
 constexpr LineShape shapes[] = {
+    {.kind = "tqdm-bar",
+     .needle = "cale",
+     .also = "it/s, ;s/it, ",
+     .without = "global_step=;v_num=",
+     .fields = bar_with_scale,
+     .meaning = Meaning::moment,
+     .is_last_resort = true},
     {.kind = "tqdm-bar",
      .needle = "loss",
      .also = "it/s, ;s/it, ",

@@ -307,6 +307,19 @@ TEST_CASE("a fall in steps of which none is counted as skipped contradicts the c
   CHECK(has(run.interval(32768, 10, 0).codes(), "count-contradiction"));
 }
 
+TEST_CASE("a scale that falls further in a step than one back-off takes it is told, wherever no step lies between") {
+  const auto codes_of = [](double after, std::uint64_t steps) {
+    MadeRun run;
+    return run.clean(131072, 100).interval(after, steps, 1).codes();
+  };
+  CHECK(has(codes_of(0x1p-74, 1), "backoffs-at-once"));  // pytorch#157436
+  CHECK(has(codes_of(4096, 1), "backoffs-at-once"));
+  CHECK_FALSE(has(codes_of(8192, 1), "backoffs-at-once"));
+  CHECK_FALSE(has(codes_of(4096, 2), "backoffs-at-once"));
+  MadeRun unnumbered("apex-log", false);
+  CHECK_FALSE(has(unnumbered.clean(131072, 100).overflow(131072, 64).codes(), "backoffs-at-once"));
+}
+
 TEST_CASE("a loss that jumps is a spike, one that came down is said to have recovered, one that stays has diverged") {
   const auto begin = [] {
     MadeRun run;

@@ -471,3 +471,31 @@ TEST_CASE("where DeepSpeed's reports are lost, the next one counts what was skip
   for (const TraceStep& step : trace.steps) told.emplace_back(step.span, step.skipped.value());
   CHECK(told == std::vector<std::pair<std::uint64_t, std::uint64_t>>{{10, 0}, {10, 1}, {40, 3}, {10, 0}});
 }
+
+TEST_CASE(
+    "a trainer of one's own tells its scale under any of the usual names, and a scale of something else is none") {
+  for (const char* name :
+       {"loss_scale", "loss scale", "Loss Scale", "loss-scale", "LossScale", "loss_scaler", "grad scale", "Grad Scale",
+        "grad_scaler", "GradScaler", "GradScaler scale", "gradient scale", "amp_scale", "fp16_scale", "dynamic_scale",
+        "scaler", "scaler_scale", "scaler.get_scale()"}) {
+    INFO(name);
+    const auto steps = steps_of(trace_of_log("step 7 loss 1.500 " + std::string(name) + ": 65536.0 lr_scale: 0.5\n"));
+    REQUIRE(steps.size() == 1);
+    CHECK(steps[0].step == 7);
+    CHECK(steps[0].after == 65536);
+    CHECK(steps[0].loss == 1.5F);
+  }
+  for (const char* name : {"lr_scale", "guidance scale", "image scale", "rope_scale"}) {
+    CHECK(trace_of_log("step 7 loss 1.500 " + std::string(name) + ": 8.0\n").steps.empty());
+  }
+}
+
+TEST_CASE("a bar of tqdm that shows a scale tells the scale of its steps") {
+  const auto steps =
+      steps_of(trace_of_log("Epoch 1:   2%|2  | 7/100 [00:10<1:45:40,  1.55it/s, loss=0.123, grad_scale=65536.0]\r"
+                            "Epoch 1:   2%|2  | 8/100 [00:11<1:45:40,  1.55it/s, loss=nan, grad_scale=32768.0]\n"));
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[1].step == 108);
+  CHECK(steps[1].after == 32768);
+  CHECK(steps[0].loss == 0.123F);
+}
