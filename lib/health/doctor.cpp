@@ -150,6 +150,15 @@ std::string without_scale_text(const Trace& trace, bool is_well) {
   return fmt::format("nothing of what was read tells a scale or an overflow{}", looked);
 }
 
+/// Where a run that has no scaler, or none that is healthy, goes back to.
+std::string place_before(const Trace& trace, std::int64_t step) {
+  const TraceCheckpoint* last = nullptr;
+  for (const TraceCheckpoint& saved : trace.without_scaler) {
+    if (*saved.step < step && (last == nullptr || *saved.step >= *last->step)) last = &saved;
+  }
+  return last != nullptr ? last->path : fmt::format("the last checkpoint before step {}", step);
+}
+
 std::string healthy_course(const Course& course) {
   if (course.overflows == course.steps) {
     return fmt::format("{} told of, and the scale of no step without: nothing in their course is wrong",
@@ -226,22 +235,23 @@ void tell_last_healthy(Diagnosis& diagnosis, const Trace& trace) {
   if (trouble != diagnosis.findings.end()) {
     diagnosis.last_healthy = healthy_before(trace, trouble->step, scale_before(*trouble));
   }
-  name_healthy(diagnosis.findings, diagnosis.last_healthy);
+  name_healthy(diagnosis.findings, diagnosis.last_healthy, trace);
 }
 
-void name_healthy(std::vector<HealthFinding>& findings, const std::optional<TraceCheckpoint>& healthy) {
+void name_healthy(std::vector<HealthFinding>& findings, const std::optional<TraceCheckpoint>& healthy,
+                  const Trace& trace) {
   const auto trouble = std::ranges::find_if(findings, is_trouble);
-  const std::string before = trouble != findings.end() && trouble->step
-                                 ? fmt::format("the last checkpoint before step {}", *trouble->step)
-                                 : "the last checkpoint before that";
+  const auto step = trouble == findings.end() ? std::nullopt : trouble->step;
+  const std::string before = healthy ? healthy->path
+                             : step  ? place_before(trace, *step)
+                                     : "the last checkpoint before that";
   const bool has_one_scaler = healthy && healthy->other_scales.empty();
   for (HealthFinding& finding : findings) {
     const Rule* rule = find_rule(finding.code);
     if (rule == nullptr || rule->looks_at != LooksAt::trace) continue;
     const bool goes_back = rule->advice.find("{healthy}") != std::string_view::npos;
     const std::string checkpoint = goes_back && has_one_scaler ? shell_word(healthy->path) : "CHECKPOINT";
-    finding.advice =
-        filled(rule->advice, {{"{healthy}", healthy ? healthy->path : before}, {"CHECKPOINT", checkpoint}});
+    finding.advice = filled(rule->advice, {{"{healthy}", before}, {"CHECKPOINT", checkpoint}});
   }
 }
 

@@ -38,9 +38,10 @@ std::optional<TraceCheckpoint> healthy_before(const Trace& trace, std::optional<
 /// Finds Diagnosis::last_healthy, for findings with the gravest first, and puts it into their advice.
 void tell_last_healthy(Diagnosis& diagnosis, const Trace& trace);
 
-/// Names that checkpoint in the advice of each finding, or (nothing) where it would be. REQUIRES: the gravest finding
-/// first.
-void name_healthy(std::vector<HealthFinding>& findings, const std::optional<TraceCheckpoint>& healthy);
+/// Names that checkpoint of the run in the advice of each finding, or (nothing) the last that lies before the gravest
+/// one, or where it would be. REQUIRES: the gravest finding first.
+void name_healthy(std::vector<HealthFinding>& findings, const std::optional<TraceCheckpoint>& healthy,
+                  const Trace& trace);
 
 void put_gravest_first(std::vector<HealthFinding>& findings);
 

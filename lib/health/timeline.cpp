@@ -97,7 +97,7 @@ Timeline timeline_of(const Trace& trace, const std::vector<std::string>& targets
     std::erase_if(timeline.findings, [](const HealthFinding& finding) { return finding.code == "healthy"; });
     timeline.last_healthy = healthy_before(trace, std::nullopt, 1);
   }
-  name_healthy(timeline.findings, timeline.last_healthy);
+  name_healthy(timeline.findings, timeline.last_healthy, trace);
   for (TimelineRow& row : timeline.rows) {
     row.is_last_healthy = timeline.last_healthy && row.checkpoint.path == timeline.last_healthy->path &&
                           row.checkpoint.step == timeline.last_healthy->step;

@@ -154,6 +154,14 @@ std::vector<double> other_scales(const Checkpoint& checkpoint, const FoundScaler
   return scales;
 }
 
+std::optional<Save> without_scaler(const std::string& path, const Files& files) {
+  Save save;
+  save.checkpoint.path = path;
+  if (!is_numbered_by_saves(path, files)) save.checkpoint.step = step_in_name(file_name(path));
+  save.has_scaler = false;
+  return save.checkpoint.step ? std::optional(std::move(save)) : std::nullopt;
+}
+
 class Saves {
  public:
   /// `at_once`: so many are read at the same time.
@@ -162,16 +170,28 @@ class Saves {
 
   void take(const std::string& path) {
     if (files_.type(path) == FileType::folder) {
-      const std::size_t before = found.size();
+      const std::size_t before = found.size(), others = without_scaler.size();
       visit(path, 0);
       if (found.size() > before) return;
+      if (without_scaler.size() > others) {  // the folder of these is one at most if it has a scaler
+        if (auto whole = read_(path); whole && whole->has_scaler) found.push_back(*std::move(whole));
+        return;
+      }
     }
-    if (auto save = read_(path)) found.push_back(*std::move(save));
+    take(read_(path));
   }
 
-  std::vector<Save> found;
+  std::vector<Save> found, without_scaler;
 
  private:
+  /// Whether it is one with a scaler.
+  bool take(std::optional<Save> save) {
+    if (!save) return false;
+    const bool has_scaler = save->has_scaler;
+    (has_scaler ? found : without_scaler).push_back(*std::move(save));
+    return has_scaler;
+  }
+
   /// Of those of `entries` that may be checkpoints what they hold.
   std::vector<std::optional<Save>> read(const std::string& prefix, std::span<const FileEntry> entries) const {
     std::vector<std::optional<Save>> saves(entries.size());
@@ -204,7 +224,7 @@ class Saves {
   }
 
   void take_entry(const std::string& prefix, const FileEntry& entry, std::optional<Save> save, int depth) {
-    if (save) return found.push_back(*std::move(save));
+    if (take(std::move(save))) return;
     const bool is_inside = entry.type == FileType::folder && !entry.name.starts_with('.') && !rank_name(entry.name);
     if (is_inside && depth < deepest) visit(prefix + entry.name, depth + 1);
   }
@@ -247,7 +267,7 @@ std::optional<std::int64_t> step_of(const Checkpoint& checkpoint, const std::str
 std::optional<Save> read_save(const std::string& path, const Files& files, const std::shared_ptr<Budget>& budget) {
   try {
     const Checkpoint checkpoint = open_checkpoint(path, {.files = &files, .budget = budget});
-    if (checkpoint.scalers.empty()) return {};
+    if (checkpoint.scalers.empty()) return without_scaler(path, files);
     const FoundScaler& scaler = first_scaler(checkpoint);
     Save save;
     save.checkpoint.path = path;
@@ -280,6 +300,7 @@ Trace read_saves(std::span<const std::string> paths, const TraceOptions& options
     return a.checkpoint.step && b.checkpoint.step && *a.checkpoint.step < *b.checkpoint.step;
   });
   Run run;
+  for (Save& save : saves.without_scaler) run.trace().without_scaler.push_back(std::move(save.checkpoint));
   const Save* before = nullptr;
   for (const Save& save : saves.found) {
     run.trace().checkpoints.push_back(save.checkpoint);

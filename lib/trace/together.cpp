@@ -328,6 +328,7 @@ Trace told_together(std::vector<Trace> traces, Trace saved) {
     if (tells_scale(frame)) frame.without_scale = {};
     compare_checkpoints(frame, saved);
     frame.checkpoints = std::move(saved.checkpoints);
+    frame.without_scaler = std::move(saved.without_scaler);
   }
   frame.warnings.insert(frame.warnings.end(), others.begin(), others.end());
   if (frame.steps.empty()) {

@@ -28,7 +28,7 @@ std::optional<Number> word_at(std::string_view text, std::size_t at) {
   return {};
 }
 
-std::optional<Number> number_at(std::string_view text, std::size_t at) {
+std::optional<Number> number_at(std::string_view text, std::size_t at, Fact fact) {
   const std::size_t most = std::min(text.size(), at + most_skipped);
   while (at < most && is_filler(text[at])) ++at;
   for (const std::string_view wrapped : {"tensor(", "Tensor("}) {
@@ -41,7 +41,7 @@ std::optional<Number> number_at(std::string_view text, std::size_t at) {
     const std::string_view digits(text.data() + at, static_cast<std::size_t>(end - text.data()) - at);
     return Number{digits.find("e-") != digits.npos ? 0.0 : HUGE_VAL, at + digits.size()};
   }
-  return word_at(text, at);
+  return fact == Fact::overflow ? word_at(text, at) : std::nullopt;
 }
 
 bool is_followed(std::string_view text, std::size_t at, char behind) {
@@ -53,7 +53,7 @@ bool is_followed(std::string_view text, std::size_t at, char behind) {
 /// The first place from `from` on where the label has a number behind it.
 std::optional<Number> find_number(const LineField& field, std::string_view text, std::size_t from, bool is_cut) {
   for (std::size_t at = text.find(field.label, from); at != text.npos; at = text.find(field.label, at + 1)) {
-    const auto number = number_at(text, at + field.label.size());
+    const auto number = number_at(text, at + field.label.size(), field.fact);
     if (!number || !is_followed(text, number->end, field.behind)) continue;
     if (is_cut && number->end == text.size()) return {};
     return number;

@@ -1,4 +1,5 @@
 // A trainer of the user's own: the number of a step and a scale in one line, under their usual names.
+#include <algorithm>
 #include <array>
 
 #include "lib/trace/text/shapes.hpp"
@@ -9,72 +10,52 @@ namespace {
 
 using enum Fact;
 
-constexpr auto with_scale(std::string_view label) {
-  return std::to_array<LineField>({
-      {loss, "loss"},
-      {step, "global_step"},
-      {step, "step"},
-      {step, "Step"},
-      {step, "iteration"},
-      {step, "Iteration"},
-      {step, "iter"},
-      {step, "Iter", true},
-      {printed, label, true},
-      {grad_norm, "grad_norm"},
-      {grad_norm, "grad norm"},
-      {grad_norm, "gnorm"},
-  });
+template <std::size_t... sizes>
+constexpr auto joined(const std::array<LineField, sizes>&... parts) {
+  std::array<LineField, (sizes + ...)> all{};
+  auto end = all.begin();
+  ((end = std::copy(parts.begin(), parts.end(), end)), ...);
+  return all;
 }
 
-/// Scales under names that are rarer.
-constexpr LineField other_scale[] = {
-    {loss, "loss"},
-    {loss, "Loss"},
+constexpr auto losses = std::to_array<LineField>({{loss, "loss"}, {loss, "Loss"}});
+constexpr auto steps = std::to_array<LineField>({
     {step, "global_step"},
     {step, "step"},
     {step, "Step"},
-    {step, "steps"},
     {step, "iteration"},
     {step, "Iteration"},
     {step, "iter"},
-    {step, "Iter", true},
-    {printed, "oss Scale"},
-    {printed, "loss-scale"},
-    {printed, "lossscale"},
-    {printed, "LossScale"},
-    {printed, "loss_scaler"},
-    {printed, "rad scale"},
-    {printed, "rad Scale"},
-    {printed, "gradscale"},
-    {printed, "radient scale"},
-    {printed, "radient_scale"},
-    {printed, "rad_scaler"},
-    {printed, "radScaler"},
-    {printed, "radScaler scale"},
-    {printed, "amp_scale"},
-    {printed, "amp scale"},
-    {printed, "fp16_scale"},
-    {printed, "cur_scale"},
-    {printed, "dynamic_scale"},
-    {printed, "scaler_scale"},
-    {printed, "scaler scale"},
-    {printed, "get_scale()"},
-    {printed, "scaler", true},
+    {step, "Iter"},
+    {step, "steps", true},
+});
+constexpr auto norms = std::to_array<LineField>({
     {grad_norm, "grad_norm"},
     {grad_norm, "grad norm"},
-};
+    {grad_norm, "gnorm"},
+});
+
+constexpr auto with_scale(std::string_view label) {
+  return joined(losses, steps, std::to_array<LineField>({{printed, label, true}}), norms);
+}
 
 constexpr auto loss_scale = with_scale("loss_scale");
 constexpr auto spaced_loss_scale = with_scale("oss scale");
 constexpr auto loss_scaling = with_scale("loss_scaling");
 constexpr auto grad_scale = with_scale("grad_scale");
 
+constexpr auto rarer_names = std::to_array<LineField>({
+    {printed, "oss Scale"},       {printed, "loss-scale"},    {printed, "lossscale"},    {printed, "LossScale"},
+    {printed, "loss_scaler"},     {printed, "rad scale"},     {printed, "rad Scale"},    {printed, "gradscale"},
+    {printed, "radient scale"},   {printed, "radient_scale"}, {printed, "rad_scaler"},   {printed, "radScaler"},
+    {printed, "radScaler scale"}, {printed, "amp_scale"},     {printed, "amp scale"},    {printed, "fp16_scale"},
+    {printed, "cur_scale"},       {printed, "dynamic_scale"}, {printed, "scaler_scale"}, {printed, "scaler scale"},
+    {printed, "get_scale()"},     {printed, "scaler", true},
+});
+constexpr auto other_scale = joined(losses, steps, rarer_names, norms);
+
 /// Also torchtitan's, nanotron's, NeMo's, litgpt's and diffusion-pipe's.
-constexpr LineField without_scale[] = {
-    {loss, "loss"}, {loss, "Loss", true}, {step, "global_step"},    {step, "step"},
-    {step, "Step"}, {step, "steps"},      {step, "iteration"},      {step, "Iteration"},
-    {step, "iter"}, {step, "Iter", true}, {grad_norm, "grad_norm"},
-};
+constexpr auto without_scale = joined(std::to_array<LineField>({{loss, "loss"}, {loss, "Loss", true}}), steps, norms);
 /// What is told of an evaluation is no loss of the run.
 constexpr std::string_view evaluation = "alid;eval;Eval;val_loss;val loss;Val loss;Val Loss;test;Test";
 

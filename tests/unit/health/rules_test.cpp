@@ -383,6 +383,23 @@ TEST_CASE("what ranks or sources contradict each other in is found, and what the
   }
 }
 
+TEST_CASE(
+    "a run whose checkpoints hold no scaler goes back to the last of them that its name puts before the trouble") {
+  MadeRun run;
+  Trace trace = run.trace();
+  for (const std::int64_t step : {100, 300, 200, 400}) {
+    trace.without_scaler.push_back({"run/checkpoint-" + std::to_string(step), step, {}, {}});
+  }
+  for (std::int64_t step = 1; step <= 10; ++step) {
+    trace.without_scale.push_back({.step = 391 + step, .loss = step > 5 ? std::nanf("") : 1.0F});
+  }
+  Diagnosis diagnosis{{}, examine(trace, {}), {}};
+  tell_last_healthy(diagnosis, trace);
+  REQUIRE(diagnosis.findings.front().code == "nan-loss");
+  CHECK(diagnosis.findings.front().advice.find("Resume from run/checkpoint-300 and") != std::string::npos);
+  CHECK_FALSE(diagnosis.last_healthy);
+}
+
 TEST_CASE("a run of which no scale is told is no healthy one") {
   MadeRun run;
   CHECK(run.codes() == Codes{"no-scale-trace"});

@@ -485,8 +485,8 @@ TEST_CASE(
     CHECK(steps[0].after == 65536);
     CHECK(steps[0].loss == 1.5F);
   }
-  for (const char* name : {"lr_scale", "guidance scale", "image scale", "rope_scale"}) {
-    CHECK(trace_of_log("step 7 loss 1.500 " + std::string(name) + ": 8.0\n").steps.empty());
+  for (const char* other : {"lr_scale: 8.0", "guidance scale: 8.0", "rope_scale: 8.0", "use_grad_scaler: True"}) {
+    CHECK(trace_of_log("step 7 loss 1.500 " + std::string(other) + "\n").steps.empty());
   }
 }
 
