@@ -148,6 +148,10 @@ TEST_CASE("a tokenizer in which one piece is none is told, whatever stands there
   }
   folder.write("tokenizer.model", piece + piece + piece);
   CHECK(folder.told("tokenizer.model").empty());
+  folder.write("tokenizer.model", piece + "\x2a\2\x10\1"s);  // how its pieces become a text again
+  CHECK(folder.told("tokenizer.model").empty());
+  folder.write("tokenizer.model", piece + "\x32\2\x10\1"s);
+  CHECK(!folder.told("tokenizer.model").empty());
 }
 
 TEST_CASE("files, bytes and calls are counted") {
@@ -330,4 +334,25 @@ TEST_CASE("every item of a distributed checkpoint that went through a transform 
   CHECK(told == std::vector<std::string>{"scaler.scale", "scaler.growth_factor", "scaler.backoff_factor",
                                          "scaler.growth_interval", "scaler._growth_tracker", "model.stem.weight",
                                          "model.stem.bias"});
+}
+
+TEST_CASE("what opening found of a file is told beside what attest read of it, and the file counts once") {
+  const Folder folder;
+  fs::remove(folder.path() / "checkpoint.pth");
+  for (const char* rank : {"rank0.pt", "rank1.pt"}) {
+    fs::copy_file(TARE_TEST_DATA "/corpus/torch/rank-files-disagree/step100/"s + rank, folder.path() / rank);
+  }
+  Checkpoint checkpoint = open_checkpoint(folder.path().string(), {});
+  checkpoint.findings.push_back({Severity::error, "rank-missing", "of rank 1 a part is missing", "rank1.pt", "scaler"});
+  checkpoint.findings.push_back({Severity::warning, "far-apart", "this is no matter of attest's", "rank0.pt", ""});
+  const Attestation found = attest(checkpoint, newest_torch_release());
+  CHECK(found.files.size() == 2);
+  const auto told = std::find_if(found.unread.begin(), found.unread.end(), [&](const Unread& unread) {
+    return found.files[unread.place.file].path == "rank1.pt";
+  });
+  REQUIRE(told != found.unread.end());
+  CHECK(told->why == "of rank 1 a part is missing");
+  CHECK(told->place.inside == "scaler");
+  CHECK(std::none_of(found.unread.begin(), found.unread.end(),
+                     [](const Unread& unread) { return unread.why.find("no matter") != std::string::npos; }));
 }

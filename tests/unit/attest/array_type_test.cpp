@@ -36,6 +36,8 @@ TEST_CASE("an element type of NumPy that denies its objects, or has them made up
       type("V8", "N", field(numbers), 27),
       "cnumpy\ndtype\n(VO8\nI00\nI01\ntR(I3\nV|\nNNNI8\nI1\ntb",
       type("O8", "N", "N", 0) + "(I3\nV|\nNNNI8\nI1\nI63\ntb",
+      "cnumpy\ndtype\n(I1\nI00\nI01\ntR(I3\nV|\nNNNI8\nI1\nI0\ntb",
+      "cnumpy\ndtype\n(tR(I3\nV|\nNNNI8\nI1\nI0\ntb",
   };
   for (const std::string& lie : lies) {
     INFO(lie);
