@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr const char* closing_words =
+constexpr const char* command_closing_words =
     "KEYs are roles, the same words for every framework (scale, window, growth_tracker, hysteresis ...), or the names\n"
     "that the framework itself uses. Nothing stored in a checkpoint is ever run.\n\n"
     "From the symptom to the command:\n"
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
       .verbs = {inspect_verb(), get_verb(), edit_verb(), fp8_verb(), undo_verb(), history_verb(), diff_verb(),
                 migrate_verb(), attest_verb(), trace_verb(), doctor_verb(), simulate_verb(), timeline_verb(),
                 watch_verb(), ls_verb()},
-      .closing_words = closing_words,
+      .closing_words = command_closing_words,
   };
   command.verbs.push_back(completion_verb(command));
   command.verbs.push_back(manual_verb(command));

@@ -9,6 +9,7 @@
 
 #include "lib/base/distant_files.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/letters.hpp"
 #include "lib/base/text.hpp"
 #include "lib/edit/open_settled.hpp"
 #include "lib/objects/object_transaction.hpp"
@@ -104,11 +105,7 @@ constexpr auto unchangeable = std::to_array<Unchangeable>({
 
 /// In small letters, without the "://".
 std::string scheme_of(const std::string& url) {
-  std::string scheme = url.substr(0, url.find(':'));
-  for (char& c : scheme) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return scheme;
+  return in_small_letters(url.substr(0, url.find(':')));
 }
 
 }  // namespace

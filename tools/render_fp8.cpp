@@ -46,7 +46,7 @@ Row row_of(const FoundScaler& state, const Fp8Slot& slot) {
           scale_type(*slot.scale).name == "float8_e8m0fnu", summary_of(slot)};
 }
 
-std::string number(double value) {
+std::string six_digits(double value) {
   return fmt::format("{:.6g}", value);
 }
 
@@ -55,12 +55,12 @@ std::string amax(double value) {
 }
 
 std::string power(double value) {
-  return std::isfinite(value) && value > 0 ? fmt::format("2^{:g}", std::log2(value)) : number(value);
+  return std::isfinite(value) && value > 0 ? fmt::format("2^{:g}", std::log2(value)) : six_digits(value);
 }
 
 std::string scale_text(const Row& row) {
   const Fp8Summary& summary = row.summary;
-  const auto text = [&](double scale) { return row.is_power ? power(scale) : number(scale); };
+  const auto text = [&](double scale) { return row.is_power ? power(scale) : six_digits(scale); };
   if (summary.scale_count <= 1 || summary.scale_min == summary.scale_max) return text(summary.scale_min);
   return fmt::format("{} .. {}", text(summary.scale_min), text(summary.scale_max));
 }
@@ -90,8 +90,8 @@ std::string state_text(const Row& row) {
 }
 
 constexpr const char* last_column = "stored as";
-constexpr std::array columns = {Align::left,  Align::left,  Align::right, Align::right,
-                                Align::right, Align::right, Align::left};
+constexpr std::array columns_with_history = {Align::left,  Align::left,  Align::right, Align::right,
+                                             Align::right, Align::right, Align::left};
 constexpr std::array summary_columns = {Align::left,  Align::right, Align::left, Align::right,
                                         Align::right, Align::right, Align::left};
 /// Weights' scales have no history.
@@ -138,7 +138,7 @@ std::string all_rows(const Terminal& terminal, const Shown& shown, bool is_wide)
         {is_wide ? cells_of(row) : std::vector<std::string>{escaped(row.role), scale_text(row), state_text(row)},
          style});
   });
-  return is_wide ? table(terminal, 4, columns, lines) : table(terminal, 4, columns_without_history, lines);
+  return is_wide ? table(terminal, 4, columns_with_history, lines) : table(terminal, 4, columns_without_history, lines);
 }
 
 struct Spread {
@@ -157,8 +157,8 @@ TableRow spread_row(std::string role, std::string count, std::string what, const
   if (values.empty())
     return {{std::move(role), std::move(count), std::move(what), "-", "-", "-", std::move(stored_as)}};
   const Spread spread = spread_of(values);
-  return {{std::move(role), std::move(count), std::move(what), number(spread.min), number(spread.median),
-           number(spread.max), std::move(stored_as)}};
+  return {{std::move(role), std::move(count), std::move(what), six_digits(spread.min), six_digits(spread.median),
+           six_digits(spread.max), std::move(stored_as)}};
 }
 
 /// What is wrong, or unusual, with a tensor; empty where nothing is.

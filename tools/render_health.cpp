@@ -9,7 +9,7 @@ using namespace tare;
 
 namespace {
 
-Style style_of(Severity severity) {
+Style style_in_health(Severity severity) {
   if (severity == Severity::error) return Style::bad;
   return severity == Severity::warning ? Style::warning : Style::plain;
 }
@@ -33,8 +33,9 @@ std::string healthy_text(const Terminal& terminal, const TraceCheckpoint& checkp
 }  // namespace
 
 std::string render_finding(const Terminal& terminal, const HealthFinding& finding) {
-  std::string text = fmt::format("{}: {} [{}]\n", terminal.styled(style_of(finding.severity), name(finding.severity)),
-                                 escaped(finding.message), finding.code);
+  std::string text =
+      fmt::format("{}: {} [{}]\n", terminal.styled(style_in_health(finding.severity), name(finding.severity)),
+                  escaped(finding.message), finding.code);
   const std::string place = place_of(finding);
   if (!place.empty()) text += fmt::format("  at {}\n", place);
   if (!finding.advice.empty()) text += fmt::format("  {}\n", terminal.styled(Style::faint, escaped(finding.advice)));
@@ -51,7 +52,7 @@ std::string render_diagnosis(const Terminal& terminal, const Diagnosis& diagnosi
 std::string render_rules(const Terminal& terminal) {
   std::string text;
   for (const Rule& rule : rules()) {
-    text += fmt::format("{} ({}, of {}): {}\n", terminal.styled(style_of(rule.severity), rule.code),
+    text += fmt::format("{} ({}, of {}): {}\n", terminal.styled(style_in_health(rule.severity), rule.code),
                         name(rule.severity), name(rule.looks_at), rule.meaning);
     for (const ThresholdFacts& fact : threshold_table()) {
       if (fact.rule != rule.code) continue;

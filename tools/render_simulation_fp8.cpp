@@ -12,7 +12,7 @@ using namespace tare;
 
 namespace {
 
-std::string value_text(const StateValue& value) {
+std::string told_value(const StateValue& value) {
   const auto* text = std::get_if<std::string>(&value);
   return text != nullptr ? *text : number_text(value).value_or("?");
 }
@@ -20,7 +20,7 @@ std::string value_text(const StateValue& value) {
 /// "transformer_engine amax_history_len=16 margin=1"
 std::string recipe_text(const Fp8Recipe& recipe) {
   std::string text(recipe.policy->name);
-  for (const auto& [key, value] : recipe.told) text += " " + key + "=" + value_text(value);
+  for (const auto& [key, value] : recipe.told) text += " " + key + "=" + told_value(value);
   return text;
 }
 

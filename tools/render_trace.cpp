@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::size_t rows_most = 200;
 
-std::string number(const std::optional<std::int64_t>& value) {
+std::string number_or_dash(const std::optional<std::int64_t>& value) {
   return value ? std::to_string(*value) : "-";
 }
-std::string number(const std::optional<double>& value) {
+std::string number_or_dash(const std::optional<double>& value) {
   return value ? float_text(*value) : "";
 }
 
@@ -71,8 +71,9 @@ std::string render_trace(const Terminal& terminal, const Trace& trace) {
   for (std::size_t i = 0; i < trace.segments.size(); ++i) {
     const TraceSegment& segment = trace.segments[i];
     if (!segment.first) continue;
-    text += fmt::format("segment {}: {}s {} to {}", i, trace.unit, number(segment.first), number(segment.last));
-    if (segment.kept != segment.last) text += fmt::format(", kept up to {}", number(segment.kept));
+    text += fmt::format("segment {}: {}s {} to {}", i, trace.unit, number_or_dash(segment.first),
+                        number_or_dash(segment.last));
+    if (segment.kept != segment.last) text += fmt::format(", kept up to {}", number_or_dash(segment.kept));
     text += '\n';
   }
   if (trace.steps.empty()) return text + "no trace of a loss scale\n";
@@ -95,9 +96,10 @@ std::string render_trace(const Terminal& terminal, const Trace& trace) {
       if (rows.size() > rows_most) {
         ++hidden;
       } else {
-        const auto shown = step.after ? number(step.after) : number(step.smoothed);
-        rows.push_back({{number(step.step), number(step.scale), shown, (is_restart ? "resumed " : "") + told(step),
-                         step.line == 0 ? "" : std::to_string(step.line)}});
+        const auto shown = step.after ? number_or_dash(step.after) : number_or_dash(step.smoothed);
+        rows.push_back(
+            {{number_or_dash(step.step), number_or_dash(step.scale), shown, (is_restart ? "resumed " : "") + told(step),
+              step.line == 0 ? "" : std::to_string(step.line)}});
       }
     }
     const auto now = step.after ? step.after : step.scale ? step.scale : step.smoothed;

@@ -20,7 +20,7 @@ using namespace tare;
 
 namespace {
 
-constexpr const char* closing_words =
+constexpr const char* attest_closing_words =
     "Every class and function that a pickle names is listed with its place, also in pickles inside pickles, such as\n"
     "TransformerEngine's extra state: allowed (by weights_only), framework, unknown, or dangerous (os.system ...).\n"
     "Nothing is imported or run.\n\n"
@@ -37,7 +37,7 @@ constexpr const char* closing_words =
     "  tare attest run --all\n"
     "  tare attest checkpoint.pt --write-plain scaler.json";
 
-struct Options {
+struct AttestVerbOptions {
   std::vector<std::string> paths;
   std::string torch;
   std::string plain;
@@ -61,7 +61,8 @@ struct Attested {
 };
 
 /// What is no checkpoint is judged by its bytes; where there is nothing to say of them, it stays an error.
-Attested attested(const Terminal& terminal, const Options& options, TorchRelease release, const std::string& path) {
+Attested attested(const Terminal& terminal, const AttestVerbOptions& options, TorchRelease release,
+                  const std::string& path) {
   require_named(path);
   const AttestScope scope = options.all ? AttestScope::everything : AttestScope::checkpoint;
   try {
@@ -79,7 +80,7 @@ Attested attested(const Terminal& terminal, const Options& options, TorchRelease
   }
 }
 
-int tell(const Terminal& terminal, const Options& options, const Attested& attested) {
+int tell(const Terminal& terminal, const AttestVerbOptions& options, const Attested& attested) {
   const auto& [checkpoint, attestation] = attested;
   std::vector<NamedState> states;
   if (!options.plain.empty()) states = plain_states(checkpoint, options.at);
@@ -91,7 +92,7 @@ int tell(const Terminal& terminal, const Options& options, const Attested& attes
   return attestation.is_plain() ? exit_done : exit_no;
 }
 
-int attest_all(const Terminal& terminal, const Options& options) {
+int attest_all(const Terminal& terminal, const AttestVerbOptions& options) {
   const std::vector<std::string> paths = reached(options.paths);
   const TorchRelease release = options.torch.empty() ? newest_torch_release() : require_torch_release(options.torch);
   if (!options.plain.empty() && paths.size() > 1) {
@@ -108,7 +109,7 @@ int attest_all(const Terminal& terminal, const Options& options) {
 }  // namespace
 
 Verb attest_verb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AttestVerbOptions>();
   return {
       .name = "attest",
       .purpose = "Show what a checkpoint can do to whoever loads it",
@@ -127,7 +128,7 @@ Verb attest_verb() {
                {"--json-lines", &options->json_lines, "The same, a document a line"},
            },
            network_options()}),
-      .closing_words = closing_words,
+      .closing_words = attest_closing_words,
       .run = [options](const Terminal& t) { return attest_all(t, *options); },
   };
 }

@@ -12,12 +12,12 @@ using namespace tare;
 
 namespace {
 
-constexpr const char* release = "tare " TARE_VERSION;
+constexpr const char* this_release = "tare " TARE_VERSION;
 
 std::string page_named(const Verb& command, const std::string& name) {
-  if (name.empty()) return command_page(command, release);
+  if (name.empty()) return command_page(command, this_release);
   for (const Verb& verb : command.verbs) {
-    if (verb.name == name) return verb_page(command, verb, release);
+    if (verb.name == name) return verb_page(command, verb, this_release);
   }
   throw Error(Status::invalid_argument, fmt::format("there is no command '{}'", escaped(name)),
               "tare --help lists them");

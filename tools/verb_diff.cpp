@@ -12,13 +12,13 @@ using namespace tare;
 
 namespace {
 
-struct Options {
+struct DiffVerbOptions {
   std::string a;
   std::string b;
   bool json = false;
 };
 
-int diff(const Terminal& terminal, const Options& options) {
+int diff(const Terminal& terminal, const DiffVerbOptions& options) {
   for (const std::string* path : {&options.a, &options.b}) reach(*path);
   const Opened a = open_for_reading(terminal, options.a, {});
   const Opened b = open_for_reading(terminal, options.b, {});
@@ -34,7 +34,7 @@ int diff(const Terminal& terminal, const Options& options) {
 }  // namespace
 
 Verb diff_verb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffVerbOptions>();
   return {
       .name = "diff",
       .purpose = "How the scaler state of two checkpoints differs",

@@ -17,7 +17,7 @@ using namespace tare;
 
 namespace {
 
-struct Options {
+struct DoctorVerbOptions {
   std::vector<std::string> paths;
   std::vector<std::string> thresholds;
   std::string tag;
@@ -29,7 +29,7 @@ struct Options {
   bool rules = false;
 };
 
-DoctorOptions doctor_options(const Terminal& terminal, const Options& options, const Files& files) {
+DoctorOptions doctor_options(const Terminal& terminal, const DoctorVerbOptions& options, const Files& files) {
   DoctorOptions given;
   for (const std::string& assignment : options.thresholds) set_threshold(given.thresholds, assignment);
   given.trace.tag = options.tag;
@@ -44,19 +44,19 @@ DoctorOptions doctor_options(const Terminal& terminal, const Options& options, c
   return given;
 }
 
-std::string answer_of(const Terminal& terminal, const Options& options, const Diagnosis& diagnosis) {
+std::string answer_of(const Terminal& terminal, const DoctorVerbOptions& options, const Diagnosis& diagnosis) {
   if (options.sarif) return findings_sarif(diagnosis, TARE_VERSION);
   if (options.json_lines) return JsonLine().of(findings_json(diagnosis));
   return options.json ? findings_json(diagnosis) : render_diagnosis(terminal, diagnosis);
 }
 
-int exit_code(const Options& options, const Diagnosis& diagnosis) {
+int exit_code(const DoctorVerbOptions& options, const Diagnosis& diagnosis) {
   if (options.fail_on == "never") return exit_done;
   const Severity least = options.fail_on == "warning" ? Severity::warning : Severity::error;
   return has_finding(diagnosis, least) ? exit_no : exit_done;
 }
 
-int doctor(const Terminal& terminal, const Options& options) {
+int doctor(const Terminal& terminal, const DoctorVerbOptions& options) {
   if (options.rules) {
     const bool is_json = options.json || options.json_lines;
     const std::string rules = is_json ? rules_json() : render_rules(terminal);
@@ -73,7 +73,7 @@ int doctor(const Terminal& terminal, const Options& options) {
 }  // namespace
 
 Verb doctor_verb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorVerbOptions>();
   return {
       .name = "doctor",
       .purpose = "What is wrong with a checkpoint, a run or its logs, since when, and what to do",

@@ -12,7 +12,7 @@ using namespace tare;
 
 namespace {
 
-constexpr const char* closing_words =
+constexpr const char* edit_closing_words =
     "Examples:\n"
     "  tare edit run/global_step4200 scale=65536 --dry-run\n"
     "  tare edit checkpoint.pt scale=2^16 growth_tracker=0\n"
@@ -30,7 +30,7 @@ constexpr const char* closing_words =
     "An edit changes the bytes of its fields and their checksums. `tare undo` restores every byte.\n"
     "Objects in s3://, gs:// and az:// are changed where they are, each only if it is still what was read.";
 
-struct Options {
+struct EditVerbOptions {
   ChangeOptions change;
   std::vector<std::string> words;  ///< behind the first path: more of them, then assignments
   bool align = false;
@@ -55,7 +55,7 @@ bool is_path(const std::string& word) {
               fmt::format("./{} is the file; for the assignment, run tare in another folder", word));
 }
 
-int edit(const Terminal& terminal, Options& options) {
+int edit(const Terminal& terminal, EditVerbOptions& options) {
   const auto first = std::ranges::find_if_not(options.words, is_path);
   std::vector<std::string> paths{options.change.path};
   paths.insert(paths.end(), options.words.begin(), first);
@@ -68,7 +68,7 @@ int edit(const Terminal& terminal, Options& options) {
 }  // namespace
 
 Verb edit_verb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EditVerbOptions>();
   EditRequest& request = options->change.request;
   return {
       .name = "edit",
@@ -87,7 +87,7 @@ Verb edit_verb() {
                            "then the values given"},
                           {"--force", &request.force, "Write values that the framework could not use"}},
                          change_options(options->change)}),
-      .closing_words = closing_words,
+      .closing_words = edit_closing_words,
       .run = [options](const Terminal& t) { return edit(t, *options); },
   };
 }

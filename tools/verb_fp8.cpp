@@ -17,7 +17,7 @@ constexpr const char* of_strip =
     "of pickles and of the metadata of distributed checkpoints, whose other files stay as they are; safetensors\n"
     "become shorter, and the index of a model's shards goes along.";
 
-struct Options {
+struct Fp8VerbOptions {
   ChangeOptions change;
   std::vector<std::string> paths;
   bool remove_keys = false;
@@ -25,35 +25,35 @@ struct Options {
   std::string from, to, release;
 };
 
-Option layer(Options& options, Presence presence = Presence::optional) {
+Option layer(Fp8VerbOptions& options, Presence presence = Presence::optional) {
   return {"--layer", &options.change.request.layer, "Only the layers that match; * and ? are wildcards", presence};
 }
 
-Option release(Options& options, Presence presence = Presence::optional) {
+Option release(Fp8VerbOptions& options, Presence presence = Presence::optional) {
   return {"--for", &options.release, "The release of TransformerEngine: 1.13, 2.4", presence};
 }
 
-Option history(Options& options, Presence presence = Presence::optional) {
+Option history(Fp8VerbOptions& options, Presence presence = Presence::optional) {
   const auto set = [&options](std::int64_t entries) { options.history = entries; };
   return {"--history", Within{1, 1 << 20, set}, "How many entries", presence};
 }
 
-std::optional<TeRelease> release_of(const Options& options) {
+std::optional<TeRelease> release_of(const Fp8VerbOptions& options) {
   return options.release.empty() ? std::nullopt : std::optional(parse_te_release(options.release));
 }
 
 /// What a verb asks for; files that it names are read.
-using Action = EditAction (*)(const Terminal&, Options&);
+using Action = EditAction (*)(const Terminal&, Fp8VerbOptions&);
 
-OptionTable several_paths(Options& options) {
+OptionTable several_paths(Fp8VerbOptions& options) {
   return {{"PATH", &options.paths, "As for inspect; each is changed by itself", Presence::required},
           jobs_option(options.change)};
 }
 
 /// A verb that changes layers; `takes` are the options that not all such verbs have.
-Verb layers_verb(const char* name, const char* purpose, OptionTable (*takes)(Options&), Action action,
-                 const char* closing_words = "", OptionTable (*paths)(Options&) = several_paths) {
-  auto options = std::make_shared<Options>();
+Verb layers_verb(const char* name, const char* purpose, OptionTable (*takes)(Fp8VerbOptions&), Action action,
+                 const char* closing_words = "", OptionTable (*paths)(Fp8VerbOptions&) = several_paths) {
+  auto options = std::make_shared<Fp8VerbOptions>();
   return {
       .name = name,
       .purpose = purpose,
@@ -69,42 +69,44 @@ Verb layers_verb(const char* name, const char* purpose, OptionTable (*takes)(Opt
 }
 
 Verb strip_verb() {
-  const auto takes = [](Options& o) -> OptionTable {
+  const auto takes = [](Fp8VerbOptions& o) -> OptionTable {
     return {
         layer(o), {"--remove", &o.remove_keys, "The keys go, too, as in a checkpoint that never had FP8"}, release(o)};
   };
-  const auto action = [](const Terminal&, Options& o) -> EditAction { return StripFp8{release_of(o), o.remove_keys}; };
+  const auto action = [](const Terminal&, Fp8VerbOptions& o) -> EditAction {
+    return StripFp8{release_of(o), o.remove_keys};
+  };
   return layers_verb("strip", "Leave no FP8 state, so that the checkpoint loads where FP8 is off", takes, action,
                      of_strip);
 }
 
 Verb reset_verb() {
-  const auto takes = [](Options& o) -> OptionTable { return {layer(o), history(o)}; };
-  const auto action = [](const Terminal&, Options& o) -> EditAction { return ResetFp8{o.history}; };
+  const auto takes = [](Fp8VerbOptions& o) -> OptionTable { return {layer(o), history(o)}; };
+  const auto action = [](const Terminal&, Fp8VerbOptions& o) -> EditAction { return ResetFp8{o.history}; };
   return layers_verb("reset", "Scales of 1 and empty histories, as training starts", takes, action,
                      "Histories stay as long as they are, unless --history says otherwise.");
 }
 
 Verb recompute_verb() {
-  const auto takes = [](Options& o) -> OptionTable { return {layer(o)}; };
-  const auto action = [](const Terminal&, Options&) -> EditAction { return RecomputeFp8{}; };
+  const auto takes = [](Fp8VerbOptions& o) -> OptionTable { return {layer(o)}; };
+  const auto action = [](const Terminal&, Fp8VerbOptions&) -> EditAction { return RecomputeFp8{}; };
   return layers_verb("recompute", "Scales from the histories, by the framework's own rule", takes, action,
                      "A scale whose history holds no finite amax stays. scale_inv follows where it is stored.");
 }
 
 Verb rename_verb() {
-  const auto takes = [](Options& o) -> OptionTable {
+  const auto takes = [](Fp8VerbOptions& o) -> OptionTable {
     return {layer(o),
             {"--from", &o.from, "Parts of a module's path: core_attention.fused_attention", Presence::required},
             {"--to", &o.to, "What stands there instead: core_attention", Presence::required}};
   };
-  const auto action = [](const Terminal&, Options& o) -> EditAction { return RenameFp8{o.from, o.to}; };
+  const auto action = [](const Terminal&, Fp8VerbOptions& o) -> EditAction { return RenameFp8{o.from, o.to}; };
   return layers_verb("rename", "Other paths for modules, as other releases call them", takes, action);
 }
 
 Verb resize_verb() {
-  const auto takes = [](Options& o) -> OptionTable { return {layer(o), history(o, Presence::required)}; };
-  const auto action = [](const Terminal&, Options& o) -> EditAction { return ResizeFp8{o.history}; };
+  const auto takes = [](Fp8VerbOptions& o) -> OptionTable { return {layer(o), history(o, Presence::required)}; };
+  const auto action = [](const Terminal&, Fp8VerbOptions& o) -> EditAction { return ResizeFp8{o.history}; };
   return layers_verb(
       "resize", "Histories of another length, as TransformerEngine makes them", takes, action,
       "Longer ones end with zeros, shorter ones are cut at their end; amax_history_len goes along. flax's, in\n"
@@ -113,12 +115,12 @@ Verb resize_verb() {
 }
 
 Verb reencode_verb() {
-  const auto takes = [](Options& o) -> OptionTable {
+  const auto takes = [](Fp8VerbOptions& o) -> OptionTable {
     return {layer(o),
             release(o, Presence::required),
             {"--force", &o.change.request.force, "Also where that release loses a part of the recipe"}};
   };
-  const auto action = [](const Terminal&, Options& o) -> EditAction { return ReencodeFp8{*release_of(o)}; };
+  const auto action = [](const Terminal&, Fp8VerbOptions& o) -> EditAction { return ReencodeFp8{*release_of(o)}; };
   return layers_verb(
       "reencode", "The form in which another release of TransformerEngine keeps it", takes, action,
       "2.0 and later keep a pickle in a uint8 tensor, recipe included; 1.6 to 1.13 an io.BytesIO without one.\n"
@@ -127,7 +129,7 @@ Verb reencode_verb() {
 }
 
 /// The state is the last of what is named: an option behind them would keep a place of its own from being found.
-OptionTable paths_and_state(Options& options) {
+OptionTable paths_and_state(Fp8VerbOptions& options) {
   return {{"PATH", &options.paths,
            "As for inspect, each is changed by itself; behind them STATE, a .json or .h5 file of `tare inspect --save`",
            Presence::required},
@@ -145,8 +147,8 @@ std::string taken_state(std::vector<std::string>& paths) {
 }
 
 Verb inject_verb() {
-  const auto takes = [](Options& o) -> OptionTable { return {layer(o), release(o)}; };
-  const auto action = [](const Terminal& terminal, Options& o) -> EditAction {
+  const auto takes = [](Fp8VerbOptions& o) -> OptionTable { return {layer(o), release(o)}; };
+  const auto action = [](const Terminal& terminal, Fp8VerbOptions& o) -> EditAction {
     const auto release = release_of(o);
     LoadedState loaded = read_fp8_state_file(taken_state(o.paths));
     tell_findings(terminal, loaded.findings);
@@ -159,10 +161,10 @@ Verb inject_verb() {
 }
 
 Verb regroup_verb() {
-  const auto takes = [](Options& o) -> OptionTable {
+  const auto takes = [](Fp8VerbOptions& o) -> OptionTable {
     return {layer(o, Presence::required), release(o, Presence::required)};
   };
-  const auto action = [](const Terminal&, Options& o) -> EditAction { return RegroupFp8{*release_of(o)}; };
+  const auto action = [](const Terminal&, Fp8VerbOptions& o) -> EditAction { return RegroupFp8{*release_of(o)}; };
   return layers_verb(
       "regroup", "The columns of GroupedLinear in the order of another release", takes, action,
       "2.2 and before keep all inputs, then all weights, then all outputs; 2.3 and later input, weight and output\n"

@@ -17,7 +17,7 @@ using namespace tare;
 
 namespace {
 
-struct Options {
+struct GetVerbOptions {
   std::string path;
   std::string key;
   std::optional<std::string> at;
@@ -25,14 +25,14 @@ struct Options {
 };
 
 /// The only state that is meant: a layer's, or a set of many.
-const Scaler& chosen_layer(const Checkpoint& checkpoint, const Options& options) {
+const Scaler& chosen_layer(const Checkpoint& checkpoint, const GetVerbOptions& options) {
   const auto layers = chosen_fp8(checkpoint, {options.layer, false});
   if (layers.size() == 1) return *layers.front();
   throw Error(Status::refused, fmt::format("{} layers match '{}'", layers.size(), options.layer.value_or("")),
               fmt::format("get prints one value: choose one, such as '{}'", layer_name(layers.front()->state())));
 }
 
-int get(const Terminal& terminal, const Options& options) {
+int get(const Terminal& terminal, const GetVerbOptions& options) {
   const auto [checkpoint, pending] = open_for_reading(terminal, options.path, {});
   if (pending) terminal.say(render_pending(*pending));  // first: it may be why copies disagree
   const Choice choice{.at = options.at, .ways = "--at PLACE"};
@@ -51,7 +51,7 @@ int get(const Terminal& terminal, const Options& options) {
 }  // namespace
 
 Verb get_verb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GetVerbOptions>();
   return {
       .name = "get",
       .purpose = "Print one bare value, for scripts",

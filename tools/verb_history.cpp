@@ -20,7 +20,7 @@ using namespace tare;
 
 namespace {
 
-struct Options {
+struct HistoryVerbOptions {
   std::vector<std::string> paths;
   RecoverOptions recovery;
   bool prune = false;
@@ -29,7 +29,7 @@ struct Options {
   bool json_lines = false;
 };
 
-int forget(const Terminal& terminal, const Options& options, const std::string& path) {
+int forget(const Terminal& terminal, const HistoryVerbOptions& options, const std::string& path) {
   ObjectLayer* const objects = objects_to_change(path);
   if (!options.yes) terminal.require_yes("Forget every edit of " + escaped(path) + "?", "--yes");
   const RecoverOptions recovery = announced(terminal, options.recovery);
@@ -41,7 +41,8 @@ int forget(const Terminal& terminal, const Options& options, const std::string& 
   });
 }
 
-int answer_in_json(const Terminal& terminal, const Options& options, const std::string& path, const Records& records) {
+int answer_in_json(const Terminal& terminal, const HistoryVerbOptions& options, const std::string& path,
+                   const Records& records) {
   JsonLine line;
   write_history_json(path, records.pending, records.tell, [&](std::string_view piece) {
     terminal.answer(options.json_lines ? line.next(piece) : std::string(piece));
@@ -50,7 +51,7 @@ int answer_in_json(const Terminal& terminal, const Options& options, const std::
   return exit_done;
 }
 
-int show_history(const Terminal& terminal, const Options& options, const std::string& path) {
+int show_history(const Terminal& terminal, const HistoryVerbOptions& options, const std::string& path) {
   if (options.prune) return forget(terminal, options, path);
   const Records records = records_of(path);
   if (options.json || options.json_lines) return answer_in_json(terminal, options, path, records);
@@ -64,7 +65,7 @@ int show_history(const Terminal& terminal, const Options& options, const std::st
   return exit_done;
 }
 
-int show_each(const Terminal& terminal, const Options& options) {
+int show_each(const Terminal& terminal, const HistoryVerbOptions& options) {
   const std::vector<std::string> paths = paths_to_change(options.paths);
   const bool has_titles = paths.size() > 1 && !options.json && !options.json_lines && !options.prune;
   return outcome_of_each(terminal, paths, [&](const std::string& path) {
@@ -76,7 +77,7 @@ int show_each(const Terminal& terminal, const Options& options) {
 }  // namespace
 
 Verb history_verb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<HistoryVerbOptions>();
   return {
       .name = "history",
       .purpose = "What was edited, when, from what to what",

@@ -19,7 +19,7 @@ using namespace tare;
 
 namespace {
 
-struct Options {
+struct InspectVerbOptions {
   std::vector<std::string> paths;
   std::string layers;
   std::string save;
@@ -32,12 +32,12 @@ struct Options {
 };
 
 /// All state of the checkpoint, or that of the layers that are meant.
-void save(const Checkpoint& checkpoint, const Options& options) {
+void save(const Checkpoint& checkpoint, const InspectVerbOptions& options) {
   const auto layers = options.layers.empty() ? std::nullopt : std::optional(options.layers);
   write_state_files(plain_states(checkpoint, layers), options.save);
 }
 
-int tell(const Terminal& terminal, const Options& options, const Opened& opened, bool& has_answered) {
+int tell(const Terminal& terminal, const InspectVerbOptions& options, const Opened& opened, bool& has_answered) {
   const auto& [checkpoint, pending] = opened;
   const bool is_json = options.json || options.json_lines;
   if (has_answered && !is_json) terminal.answer("\n");
@@ -57,7 +57,7 @@ int tell(const Terminal& terminal, const Options& options, const Opened& opened,
   return is_negative(checkpoint) ? exit_no : exit_done;
 }
 
-int inspect(const Terminal& terminal, const Options& options) {
+int inspect(const Terminal& terminal, const InspectVerbOptions& options) {
   const std::vector<std::string> paths = reached(options.paths);
   reach_output(options.save);
   if (!options.save.empty() && paths.size() > 1) {
@@ -74,7 +74,7 @@ int inspect(const Terminal& terminal, const Options& options) {
 }  // namespace
 
 Verb inspect_verb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectVerbOptions>();
   return {
       .name = "inspect",
       .purpose = "Show the scaler state of a checkpoint",

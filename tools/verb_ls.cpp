@@ -19,7 +19,7 @@ using namespace tare;
 
 namespace {
 
-struct Options {
+struct LsVerbOptions {
   std::vector<std::string> paths;
   std::size_t jobs = 0;
   bool json = false;
@@ -42,7 +42,7 @@ bool has_error(const ListedCheckpoint& checkpoint) {
                              [](const Finding& finding) { return finding.severity == Severity::error; });
 }
 
-int list_path(const Terminal& terminal, const Options& options, const std::string& path) {
+int list_path(const Terminal& terminal, const LsVerbOptions& options, const std::string& path) {
   const Files& files = files_of(path);
   std::mutex turn;
   const auto found =
@@ -58,7 +58,7 @@ int list_path(const Terminal& terminal, const Options& options, const std::strin
   return std::ranges::any_of(found, has_error) ? exit_no : exit_done;
 }
 
-int list(const Terminal& terminal, const Options& options) {
+int list(const Terminal& terminal, const LsVerbOptions& options) {
   return outcome_of_each(terminal, reached(options.paths),
                          [&](const std::string& path) { return list_path(terminal, options, path); });
 }
@@ -66,7 +66,7 @@ int list(const Terminal& terminal, const Options& options) {
 }  // namespace
 
 Verb ls_verb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LsVerbOptions>();
   return {
       .name = "ls",
       .purpose = "List the checkpoints below a folder: framework, step, scale, what is wrong",

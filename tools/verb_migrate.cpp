@@ -22,7 +22,7 @@ using namespace tare;
 
 namespace {
 
-constexpr const char* closing_words =
+constexpr const char* migrate_closing_words =
     "Examples:\n"
     "  tare migrate scaler.pt --to megatron -o grad_scaler.pt\n"
     "  tare migrate scaler.pt --into run/global_step4200 --dry-run\n"
@@ -36,7 +36,7 @@ constexpr const char* closing_words =
     "Lightning looks for a scaler under the name of a class that its releases call otherwise, and starts afresh\n"
     "where it finds none: --rename changes that key in SOURCE itself, which `tare undo` takes back.";
 
-struct Options {
+struct MigrateVerbOptions {
   std::string source;
   std::optional<std::string> at;
   std::optional<std::string> framework, into, release;
@@ -66,7 +66,7 @@ void tell_journals(const Terminal& terminal, const std::string& source) {
   if (const auto strangers = foreign_records(scope)) terminal.say(render_finding(terminal, *strangers));
 }
 
-int into_checkpoint(const Terminal& terminal, Options& options, const ScalerState& source) {
+int into_checkpoint(const Terminal& terminal, MigrateVerbOptions& options, const ScalerState& source) {
   options.change.path = *options.into;
   Migration migration;
   Change change;
@@ -85,13 +85,13 @@ int into_checkpoint(const Terminal& terminal, Options& options, const ScalerStat
 }
 
 /// In the checkpoint itself.
-int rename(const Terminal& terminal, Options& options) {
+int rename(const Terminal& terminal, MigrateVerbOptions& options) {
   options.change.path = options.source;
   const auto plan = [&](const Checkpoint& checkpoint) { return plan_rename(checkpoint, *options.release, options.at); };
   return carry_out(terminal, options.change, {plan, {}, edit_json, "renamed"});
 }
 
-int new_file(const Terminal& terminal, const Options& options, const ScalerState& source) {
+int new_file(const Terminal& terminal, const MigrateVerbOptions& options, const ScalerState& source) {
   if (options.out.empty()) throw Error(Status::invalid_argument, "--to needs -o FILE", "or --into CHECKPOINT");
   const NewFilePlan plan = plan_new_file(source, *options.framework, options.out, options.request.given);
   if (options.strict) require_lossless(plan.migration.conversion);
@@ -113,7 +113,7 @@ int new_file(const Terminal& terminal, const Options& options, const ScalerState
   return code;
 }
 
-int migrate(const Terminal& terminal, Options& options) {
+int migrate(const Terminal& terminal, MigrateVerbOptions& options) {
   if (options.release) return rename(terminal, options);
   for (const std::string& text : options.given) {
     const Assignment assignment = parse_assignment(text);
@@ -136,7 +136,7 @@ int migrate(const Terminal& terminal, Options& options) {
 }  // namespace
 
 Verb migrate_verb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MigrateVerbOptions>();
   return {
       .name = "migrate",
       .purpose = "Carry a scaler's state from one framework to another",
@@ -163,7 +163,7 @@ Verb migrate_verb() {
              "Write values that the framework could not use, and replace the file of -o"}},
            change_options(options->change, "tare.migrate/1; of --rename tare.edit/1")}),
       .exclusive = {"--to", "--into", "--rename"},
-      .closing_words = closing_words,
+      .closing_words = migrate_closing_words,
       .run = [options](const Terminal& t) { return migrate(t, *options); },
   };
 }

@@ -22,7 +22,7 @@ using namespace tare;
 
 namespace {
 
-struct Options {
+struct SimulateVerbOptions {
   std::vector<std::string> paths, set, amaxes;
   std::string policy, windows, hysteresis, floors, initial, tag, maxima, below;
   std::string histories, algorithms, margins, format;
@@ -55,7 +55,7 @@ std::vector<double> numbers_of(const std::string& option, const std::string& tex
   return numbers;
 }
 
-Sweep sweep_of(const Options& options) {
+Sweep sweep_of(const SimulateVerbOptions& options) {
   Sweep sweep;
   const std::string policy = options.policy.empty() ? sweep.policy : options.policy;
   const std::size_t blank = policy.find(' ');
@@ -73,7 +73,7 @@ Sweep sweep_of(const Options& options) {
   return sweep;
 }
 
-SimulationRequest request_of(const Options& options) {
+SimulationRequest request_of(const SimulateVerbOptions& options) {
   SimulationRequest request{.targets = options.paths};
   request.sweep = sweep_of(options);
   request.wants_explanation = options.explain;
@@ -100,7 +100,7 @@ void refuse_given(std::initializer_list<Given> options, std::string_view whose, 
 }
 
 /// Whose recipes are to be tried; null where loss scales are meant.
-const Fp8PolicySpec* fp8_policy_of(const Options& options) {
+const Fp8PolicySpec* fp8_policy_of(const SimulateVerbOptions& options) {
   const bool asks = !options.amaxes.empty() || !options.histories.empty() || !options.algorithms.empty() ||
                     !options.margins.empty() || !options.format.empty();
   if (options.policy.empty()) return asks ? find_fp8_policy("transformer_engine") : nullptr;
@@ -121,14 +121,14 @@ StateValue parameter_value(const std::string& text) {
   return text;
 }
 
-Dtype format_of(const Options& options) {
+Dtype format_of(const SimulateVerbOptions& options) {
   if (options.format.empty()) return Dtype::f8_e4m3fn;
   if (const auto format = find_fp8_format(options.format)) return *format;
   throw Error(Status::invalid_argument, fmt::format("--format: '{}' is none", escaped(options.format)),
               "e4m3, e5m2, f16");
 }
 
-Fp8Sweep fp8_sweep_of(const Options& options, const Fp8PolicySpec& policy) {
+Fp8Sweep fp8_sweep_of(const SimulateVerbOptions& options, const Fp8PolicySpec& policy) {
   Fp8Sweep sweep{.policy = &policy,
                  .history_lengths = numbers_of("--history", options.histories),
                  .margins = numbers_of("--margin", options.margins),
@@ -140,7 +140,7 @@ Fp8Sweep fp8_sweep_of(const Options& options, const Fp8PolicySpec& policy) {
   return sweep;
 }
 
-std::vector<Amaxes> amaxes_of(const Terminal& terminal, const Options& options) {
+std::vector<Amaxes> amaxes_of(const Terminal& terminal, const SimulateVerbOptions& options) {
   std::vector<Amaxes> tensors;
   const Files& files = one_storage_of(options.paths);
   for (const std::string& series : options.amaxes) {
@@ -155,7 +155,7 @@ std::vector<Amaxes> amaxes_of(const Terminal& terminal, const Options& options) 
   return tensors;
 }
 
-int simulate_fp8_run(const Terminal& terminal, const Options& options, const Fp8PolicySpec& policy) {
+int simulate_fp8_run(const Terminal& terminal, const SimulateVerbOptions& options, const Fp8PolicySpec& policy) {
   refuse_given({{"--window", &options.windows},
                 {"--hysteresis", &options.hysteresis},
                 {"--floor", &options.floors},
@@ -175,7 +175,7 @@ int simulate_fp8_run(const Terminal& terminal, const Options& options, const Fp8
   return exit_done;
 }
 
-int simulate_verb_run(const Terminal& terminal, Options& options) {
+int simulate_verb_run(const Terminal& terminal, SimulateVerbOptions& options) {
   options.paths = reached(options.paths);
   if (const Fp8PolicySpec* policy = fp8_policy_of(options)) return simulate_fp8_run(terminal, options, *policy);
   refuse_given({{"--history", &options.histories},
@@ -199,7 +199,7 @@ int simulate_verb_run(const Terminal& terminal, Options& options) {
 }  // namespace
 
 Verb simulate_verb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SimulateVerbOptions>();
   return {
       .name = "simulate",
       .purpose = "What other settings, or another framework's rule, would have done in a run that was recorded",

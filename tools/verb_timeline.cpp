@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t usual_columns = 80;
 
-struct Options {
+struct TimelineVerbOptions {
   std::vector<std::string> paths;
   std::string tag, svg, html, png;
   std::size_t width = 0;
@@ -55,13 +55,13 @@ bool has_braille() {
   return false;
 }
 
-void write_pictures(const Options& options, const chart::Curve& curve) {
+void write_pictures(const TimelineVerbOptions& options, const chart::Curve& curve) {
   if (!options.svg.empty()) write_whole_file(options.svg, as_bytes(chart::svg_of(curve)));
   if (!options.html.empty()) write_whole_file(options.html, as_bytes(chart::html_of(curve)));
   if (!options.png.empty()) write_whole_file(options.png, chart::png_of(curve));
 }
 
-int timeline(const Terminal& terminal, const Options& options) {
+int timeline(const Terminal& terminal, const TimelineVerbOptions& options) {
   const std::vector<std::string> paths = reached(options.paths);
   for (const std::string* path : {&options.svg, &options.html, &options.png}) {
     if (!path->empty()) require_replaceable(terminal, *path, options.force);
@@ -82,7 +82,7 @@ int timeline(const Terminal& terminal, const Options& options) {
 }  // namespace
 
 Verb timeline_verb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TimelineVerbOptions>();
   return {
       .name = "timeline",
       .purpose = "The scale of a run as a curve, with its overflows and checkpoints",

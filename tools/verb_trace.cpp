@@ -15,7 +15,7 @@ using namespace tare;
 
 namespace {
 
-struct Options {
+struct TraceVerbOptions {
   std::vector<std::string> paths;
   std::string tag;
   bool json = false;
@@ -34,7 +34,7 @@ class PipedLog final : public ByteStream {
   }
 };
 
-int trace(const Terminal& terminal, const Options& options) {
+int trace(const Terminal& terminal, const TraceVerbOptions& options) {
   const std::vector<std::string> paths = reached(options.paths);
   TraceOptions how{.tag = options.tag, .files = &one_storage_of(paths)};
   how.standard_input = [] { return std::make_unique<PipedLog>(); };
@@ -57,7 +57,7 @@ int trace(const Terminal& terminal, const Options& options) {
 }  // namespace
 
 Verb trace_verb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TraceVerbOptions>();
   return {
       .name = "trace",
       .purpose = "What a run's logs and event files tell of its scale, step by step",

@@ -25,7 +25,7 @@ using namespace tare;
 
 namespace {
 
-struct Options {
+struct UndoVerbOptions {
   std::vector<std::string> paths;
   UndoOptions undo;
   bool yes = false;
@@ -47,12 +47,12 @@ void tell_strangers(const Terminal& terminal, const std::string& path) {
   }
 }
 
-std::string answer_of(const Options& options, const std::string& path, const UndoResult& result) {
+std::string answer_of(const UndoVerbOptions& options, const std::string& path, const UndoResult& result) {
   if (options.json_lines) return JsonLine().of(undo_json(path, result));
   return options.json ? undo_json(path, result) : render_undo(result);
 }
 
-int run_undo(const Terminal& terminal, const Options& options, const std::string& path, const std::string& id) {
+int run_undo(const Terminal& terminal, const UndoVerbOptions& options, const std::string& path, const std::string& id) {
   ObjectLayer* const objects = objects_to_change(path);
   if (!options.yes) terminal.require_yes("Take back the last edit of " + escaped(path) + "?", "--yes");
   UndoOptions wanted = options.undo;
@@ -72,7 +72,7 @@ int run_undo(const Terminal& terminal, const Options& options, const std::string
 
 /// The edit that is to be taken back: the one that was interrupted, or the last. Empty where there is none, or it
 /// cannot be seen: an undo says why.
-std::string edit_to_undo(const Options& options, const std::string& path) {
+std::string edit_to_undo(const UndoVerbOptions& options, const std::string& path) {
   if (!options.undo.id.empty()) return options.undo.id;
   try {
     const Records records = records_of(path);
@@ -89,7 +89,7 @@ std::string edit_to_undo(const Options& options, const std::string& path) {
 }
 
 /// One edit may have changed several of the paths: it is taken back once, and not the one before it as well.
-int undo_each(const Terminal& terminal, const Options& options) {
+int undo_each(const Terminal& terminal, const UndoVerbOptions& options) {
   const std::vector<std::string> paths = paths_to_change(options.paths);
   if (paths.size() == 1) return run_undo(terminal, options, paths.front(), options.undo.id);
   std::map<std::string, std::string> edits;
@@ -110,7 +110,7 @@ int undo_each(const Terminal& terminal, const Options& options) {
 }  // namespace
 
 Verb undo_verb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<UndoVerbOptions>();
   return {
       .name = "undo",
       .purpose = "Take back the last edit, in all of its files",

@@ -36,7 +36,7 @@ constexpr int rest_for_each_look = 19;
 /// The metrics are written anew, so that their age tells that somebody watches.
 constexpr seconds metrics_every{30};
 
-struct Options {
+struct WatchVerbOptions {
   std::vector<std::string> paths, thresholds;
   std::string tag, metrics, json_lines;
   std::string fail_on = "error";
@@ -75,7 +75,7 @@ class EndingSignals {
 /// Where what happens goes: to the terminal, into a file of lines, into a file of metrics.
 class Teller {
  public:
-  Teller(const Terminal& terminal, const Options& options) : terminal_(terminal), options_(options) {
+  Teller(const Terminal& terminal, const WatchVerbOptions& options) : terminal_(terminal), options_(options) {
     if (options.json_lines.empty()) return;
     lines_ = ::open(options.json_lines.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
     if (lines_ < 0) throw_io(options.json_lines, errno);
@@ -135,7 +135,7 @@ class Teller {
   }
 
   const Terminal& terminal_;
-  const Options& options_;
+  const WatchVerbOptions& options_;
   int lines_ = -1;
   std::uint64_t steps_ = 0;
   std::time_t changed_ = std::time(nullptr), changed_written_ = 0;
@@ -144,7 +144,7 @@ class Teller {
   std::string warned_;
 };
 
-WatchOptions watch_options(const Terminal& terminal, const Options& options, EndingSignals& signals) {
+WatchOptions watch_options(const Terminal& terminal, const WatchVerbOptions& options, EndingSignals& signals) {
   WatchOptions given;
   for (const std::string& assignment : options.thresholds) set_threshold(given.thresholds, assignment);
   given.trace.tag = options.tag;
@@ -158,13 +158,13 @@ WatchOptions watch_options(const Terminal& terminal, const Options& options, End
   return given;
 }
 
-bool is_failed(const Options& options, const RunStatus& status) {
+bool is_failed(const WatchVerbOptions& options, const RunStatus& status) {
   if (options.fail_on == "never") return false;
   return has_finding(status.diagnosis, options.fail_on == "warning" ? Severity::warning : Severity::error);
 }
 
 /// Until something changes, or time is up for what nobody tells.
-Changes::Seen wait(Changes& changes, const Watch& watch, const Options& options, milliseconds look) {
+Changes::Seen wait(Changes& changes, const Watch& watch, const WatchVerbOptions& options, milliseconds look) {
   const milliseconds interval = std::max<milliseconds>(seconds(options.interval), rest_for_each_look * look);
   if (changes.rest(interval)) return {.is_stopped = true};
   Changes::Seen seen;
@@ -173,7 +173,8 @@ Changes::Seen wait(Changes& changes, const Watch& watch, const Options& options,
   return seen;
 }
 
-int follow(const Options& options, Watch& watch, Teller& teller, EndingSignals& signals, const Terminal& terminal) {
+int follow(const WatchVerbOptions& options, Watch& watch, Teller& teller, EndingSignals& signals,
+           const Terminal& terminal) {
   Changes changes(options.polls, signals.descriptor());
   bool has_said = false;
   bool walks = true;
@@ -198,7 +199,7 @@ int follow(const Options& options, Watch& watch, Teller& teller, EndingSignals& 
   }
 }
 
-int watch(const Terminal& terminal, const Options& options) {
+int watch(const Terminal& terminal, const WatchVerbOptions& options) {
   for (const std::string& path : options.paths) require_local(path);
   EndingSignals signals;
   Watch watch(options.paths, watch_options(terminal, options, signals));
@@ -209,7 +210,7 @@ int watch(const Terminal& terminal, const Options& options) {
 }  // namespace
 
 Verb watch_verb() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WatchVerbOptions>();
   constexpr int longest = 86'400;
   return {
       .name = "watch",

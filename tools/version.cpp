@@ -21,6 +21,6 @@ constexpr const char* machine = "another machine";
 }  // namespace
 
 std::string version_text() {
-  const std::string built_from = *commit == '\0' ? "" : fmt::format("commit {}, ", commit);
+  const std::string built_from = *::commit == '\0' ? "" : fmt::format("commit {}, ", ::commit);
   return fmt::format("tare {}\n{}{}, {}", TARE_VERSION, built_from, compiler, machine);
 }

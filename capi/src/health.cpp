@@ -45,7 +45,7 @@ std::vector<Item> items_of(const StateValue& value, const std::string& key, cons
   throw Error(Status::invalid_argument, "\"" + key + "\" is no " + meant + ", and no list of such");
 }
 
-std::vector<double> numbers_of(const StateValue& value, const std::string& key) {
+std::vector<double> list_of_numbers(const StateValue& value, const std::string& key) {
   return items_of<double>(value, key, "number");
 }
 std::vector<std::string> texts_of(const StateValue& value, const std::string& key) {
@@ -54,7 +54,7 @@ std::vector<std::string> texts_of(const StateValue& value, const std::string& ke
 
 /// Where such numbers go.
 auto into_list(std::vector<double>& list, const char* key) {
-  return [&list, key](const StateValue& value) { list = numbers_of(value, key); };
+  return [&list, key](const StateValue& value) { list = list_of_numbers(value, key); };
 }
 
 auto into_list(std::vector<std::string>& list, const char* key) {

@@ -151,6 +151,8 @@ struct Unset {
   Number value;
 };
 
+inline constexpr Unset no_floor{"null", {NumberKind::real, 0, -__builtin_inf()}};
+
 /// `SlotMember` is the member of RuleParams, `Member` that of its struct.
 template <auto SlotMember, auto Member>
 struct Parameter {

@@ -31,7 +31,6 @@ using Jmp = Parameter<&RuleParams::jmp, Member>;
 template <auto Member>
 using Layerwise = Parameter<&RuleParams::layerwise, Member>;
 
-constexpr Unset no_floor{"null", {NumberKind::real, 0, -__builtin_inf()}};
 constexpr Unset first_of_list{"null", {NumberKind::integer, 0, 0.0}};
 constexpr Unset not_given{"null", {NumberKind::real, 0, __builtin_nan("")}};
 
@@ -265,7 +264,7 @@ constexpr FieldSpec layerwise_fields[] = {
     Field<&RuleState::layerwise, &LayerwiseState::cur_iter>::spec("cur_iter", "step"),
 };
 
-constexpr PolicySpec specs[] = {
+constexpr PolicySpec other_specs[] = {
     {PolicyId::mindspore, "mindspore", "dynamic", "kind", "mindspore 2.10.0", "MindSpore's DynamicLossScaleUpdateCell",
      Driver::overflow, mindspore_parameters, mindspore_fields, defaults<&RuleParams::mindspore>, nullptr},
     {PolicyId::mindspore_fixed, "mindspore", "fixed", "kind", "mindspore 2.10.0",
@@ -411,7 +410,7 @@ constexpr PolicySpec specs[] = {
 }  // namespace
 
 std::span<const PolicySpec> other_policies() {
-  return specs;
+  return other_specs;
 }
 
 }  // namespace tare::rule

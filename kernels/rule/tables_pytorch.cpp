@@ -32,7 +32,6 @@ using Bmtrain = Parameter<&RuleParams::bmtrain, Member>;
 template <auto Member>
 using TorchNpu = Parameter<&RuleParams::torch_npu, Member>;
 
-constexpr Unset no_floor{"null", {NumberKind::real, 0, -__builtin_inf()}};
 constexpr Unset no_ceiling{"null", {NumberKind::real, 0, __builtin_inf()}};
 
 constexpr ParameterSpec torch_parameters[] = {
@@ -304,7 +303,7 @@ RuleParams fused_defaults() {
   return params;
 }
 
-constexpr PolicySpec specs[] = {
+constexpr PolicySpec pytorch_specs[] = {
     {PolicyId::torch,
      "torch",
      {},
@@ -462,7 +461,7 @@ constexpr PolicySpec specs[] = {
 }  // namespace
 
 std::span<const PolicySpec> pytorch_policies() {
-  return specs;
+  return pytorch_specs;
 }
 
 }  // namespace tare::rule

@@ -6,6 +6,7 @@
 #include <array>
 #include <iterator>
 
+#include "lib/base/holds.hpp"
 #include "lib/container/numpy/npy.hpp"
 #include "lib/container/pickle/read/probe.hpp"
 #include "lib/container/torch/tar.hpp"
@@ -27,11 +28,6 @@ constexpr auto keyed_formats = std::to_array<std::string_view>({"json", "msgpack
 constexpr auto torch_records =
     std::to_array<std::string_view>({"data.pkl", "byteorder", "version", ".data/version", ".data/serialization_id",
                                      ".format_version", ".storage_alignment"});
-
-template <typename Names>
-bool holds(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 class Accountant {
  public:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/base/holds.hpp"
 #include "lib/base/text.hpp"
 #include "lib/container/pickle/read/opcode.hpp"
 
@@ -20,11 +21,6 @@ constexpr std::string_view stateful_recipe = "DelayedScaling";
 /// Recipes that keep nothing in a checkpoint (CustomRecipe: known, and judged by the rest).
 constexpr std::array<std::string_view, 5> other_recipes{"Float8CurrentScaling", "MXFP8BlockScaling",
                                                         "Float8BlockScaling", "NVFP4BlockScaling", "CustomRecipe"};
-
-template <typename Range>
-bool holds(const Range& range, std::string_view value) {
-  return std::find(std::begin(range), std::end(range), value) != std::end(range);
-}
 
 /// What an opcode scan sees.
 struct Seen {

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "lib/base/holds.hpp"
 #include "lib/base/text.hpp"
 #include "lib/container/pickle/read/opcode.hpp"
 #include "lib/container/zip/layout.hpp"
@@ -18,11 +19,6 @@ constexpr auto zips = std::to_array<std::string_view>({zip_format, "torch_zip", 
 /// Others may well end with a tensor that holds an archive.
 constexpr auto never_end_with_zip = std::to_array<std::string_view>(
     {text_format, picture_format, record_format, "json", "msgpack", "npy", "hdf5", "torch_tar"});
-
-template <typename Names>
-bool holds(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 /// Could a module be called so? Lines of prose, which may well begin with the opcode's letter, could not.
 bool is_module_name(std::string_view name) {

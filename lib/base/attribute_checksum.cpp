@@ -10,14 +10,14 @@ namespace tare {
 namespace {
 
 constexpr std::string_view blank = blank_attribute_checksum;
-constexpr std::string_view mark = blank.substr(0, blank.size() - attribute_checksum_digits);
+constexpr std::string_view words_before_digits = blank.substr(0, blank.size() - attribute_checksum_digits);
 /// What stands before the mark: the attribute's name and type (14 bytes of text) and shape. No text can hold its NULs.
 constexpr std::string_view attribute{"checksum\0\0\0\0\0\0\0\0\x13\x11\0\0\x0e\0\0\0\x01\0\0\0\0\0\0\0", 32};
 
 /// The digits for a file of which `crc_of` tells the CRC-32 of each run.
 template <class CrcOf>
 std::string with_blank_digits(std::uint64_t size, std::uint64_t at, const CrcOf& crc_of) {
-  const std::string_view digits = blank.substr(mark.size());
+  const std::string_view digits = blank.substr(words_before_digits.size());
   const Span behind{at + digits.size(), size - at - digits.size()};
   const std::uint32_t front = crc32_joined(crc_of(Span{0, at}), crc32(as_bytes(digits)), digits.size());
   return fmt::format("{:08x}", crc32_joined(front, crc_of(behind), behind.size));
@@ -40,7 +40,8 @@ std::optional<std::size_t> find_attribute_checksum(ByteView bytes) {
   const std::string_view head = as_text(bytes.first(std::min(bytes.size(), attribute_checksum_head_bytes)));
   for (std::size_t at = head.find(attribute); at != std::string_view::npos; at = head.find(attribute, at + 1)) {
     const std::size_t begin = at + attribute.size();
-    if (head.substr(begin).starts_with(mark) && head.size() - begin >= blank.size()) return begin + mark.size();
+    if (head.substr(begin).starts_with(words_before_digits) && head.size() - begin >= blank.size())
+      return begin + words_before_digits.size();
   }
   return std::nullopt;
 }

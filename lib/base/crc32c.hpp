@@ -7,6 +7,8 @@
 
 namespace tare {
 
+inline constexpr std::size_t crc32c_size = sizeof(std::uint32_t);
+
 std::uint32_t crc32c(ByteView bytes);
 
 /// As LevelDB stores it: rotated and shifted, so that the CRC of data which hold CRCs stays sound.

@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <vector>
 
+#include "lib/base/letters.hpp"
+
 namespace tare {
 namespace {
 
 /// Words are short; what a file calls its fields may not be.
 constexpr std::size_t most_letters = 64;
 
-char lower(char letter) {
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
-
 bool same_letter(char a, char b) {
-  return lower(a) == lower(b);
+  return small_letter(a) == small_letter(b);
 }
 
 /// Row by row (Damerau and Levenshtein's distance, each neighbouring pair swapped once).

@@ -7,20 +7,18 @@
 #include <string>
 #include <string_view>
 
+#include "lib/base/letters.hpp"
+
 namespace tare {
 namespace {
 
 constexpr std::string_view digits_of_ten = "0123456789";
 constexpr std::string_view digits_of_sixteen = "0123456789abcdefABCDEF";
 
-constexpr char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool starts_with_word(std::string_view text, std::string_view word) {
   if (text.size() < word.size()) return false;
   for (std::size_t i = 0; i < word.size(); ++i) {
-    if (lower(text[i]) != word[i]) return false;
+    if (small_letter(text[i]) != word[i]) return false;
   }
   return true;
 }
@@ -32,7 +30,7 @@ std::size_t run_of(std::string_view text, std::string_view digits) {
 
 /// How long the exponent is that the text starts with; 0: it starts with none.
 std::size_t exponent_size(std::string_view text, char mark) {
-  if (text.empty() || lower(text[0]) != mark) return 0;
+  if (text.empty() || small_letter(text[0]) != mark) return 0;
   const std::size_t sign = text.size() > 1 && (text[1] == '-' || text[1] == '+') ? 1 : 0;
   const std::size_t digits = run_of(text.substr(1 + sign), digits_of_ten);
   return digits == 0 ? 0 : 1 + sign + digits;
@@ -43,7 +41,7 @@ std::size_t nan_size(std::string_view text) {
   if (text.size() < 4 || text[3] != '(') return 3;
   for (std::size_t i = 4; i < text.size(); ++i) {
     if (text[i] == ')') return i + 1;
-    const char c = lower(text[i]);
+    const char c = small_letter(text[i]);
     if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_') break;
   }
   return 3;
@@ -78,7 +76,7 @@ std::from_chars_result double_by_strtod(const char* begin, const char* end, doub
   const Shape shape = shape_of(text.substr(is_negative ? 1 : 0), is_hex);
   if (shape.size == 0) return {begin, std::errc::invalid_argument};
   const std::string number(text.substr(is_negative ? 1 : 0, shape.size));
-  const bool is_word = lower(number[0]) == 'i' || lower(number[0]) == 'n';
+  const bool is_word = small_letter(number[0]) == 'i' || small_letter(number[0]) == 'n';
   const double read = strtod_l((is_hex && !is_word ? "0x" + number : number).c_str(), nullptr, plain);
   const char* behind = begin + (is_negative ? 1 : 0) + shape.size;
   if (!is_word && (std::isinf(read) || (read == 0 && !shape.is_zero))) return {behind, std::errc::result_out_of_range};

@@ -46,4 +46,10 @@ std::string Sha256::finish() {
   return text;
 }
 
+std::string sha256_of(ByteView bytes) {
+  Sha256 sum;
+  sum.add(bytes);
+  return sum.finish();
+}
+
 }  // namespace tare

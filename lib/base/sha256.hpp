@@ -29,4 +29,7 @@ class Sha256 {
   std::uint64_t size_ = 0;  ///< bytes added so far
 };
 
+/// The digest of `bytes`, as Sha256::finish() writes it.
+std::string sha256_of(ByteView bytes);
+
 }  // namespace tare

@@ -5,9 +5,9 @@
 namespace tare::chart {
 namespace {
 
-constexpr double width = 960, height = 400;
+constexpr double picture_width = 960, picture_height = 400;
 constexpr double left = 64, right = 40, top = 40, bottom = 56;
-constexpr double plot_width = width - left - right, plot_height = height - top - bottom;
+constexpr double plot_width = picture_width - left - right, plot_height = picture_height - top - bottom;
 constexpr std::size_t most_points = 6000;
 constexpr std::size_t most_events = 3000;
 /// Lines at either end are drawn whole.
@@ -43,7 +43,7 @@ void add_axes(Drawing& drawing, const Frame& frame) {
     const bool is_one = tick == 0;
     drawing.octaves.push_back({{left - 8, y + 4}, is_one ? "1" : "2", is_one ? "" : fmt::format("{:.0f}", tick)});
   }
-  drawing.step_labels_y = height - bottom + 18;
+  drawing.step_labels_y = picture_height - bottom + 18;
   for (const double tick : x_ticks(frame, 8)) {
     drawing.step_labels.push_back({left + x_of(tick, frame), step_text(tick)});
   }
@@ -60,14 +60,14 @@ std::string legend_of(const Curve& curve) {
 Drawing drawing_of(const Curve& curve) {
   const Frame frame = frame_of(curve);
   Drawing drawing;
-  drawing.paper = {0, 0, width, height};
+  drawing.paper = {0, 0, picture_width, picture_height};
   drawing.plot = {left, top, plot_width, plot_height};
   drawing.title = curve.title;
   drawing.title_place = {left, 24};
   drawing.unit = curve.unit;
-  drawing.unit_place = {width - right, height - bottom + 36};
+  drawing.unit_place = {picture_width - right, picture_height - bottom + 36};
   drawing.legend = legend_of(curve);
-  drawing.legend_place = {left, height - bottom + 36};
+  drawing.legend_place = {left, picture_height - bottom + 36};
   add_axes(drawing, frame);
   for (const Point& point : thinned(curve.points, most_points)) {
     drawing.corners.push_back({x_of(point.x, frame), y_of(point.value, frame)});

@@ -9,8 +9,8 @@
 namespace tare::chart {
 namespace {
 
-constexpr std::size_t most_points = 6000;
-constexpr std::size_t most_events = 3000;
+constexpr std::size_t most_points_in_html = 6000;
+constexpr std::size_t most_events_in_html = 3000;
 
 constexpr std::string_view page_style = R"(<style>
 :root{color-scheme:light dark}
@@ -99,12 +99,12 @@ std::string data_of(const Curve& curve) {
   std::string data = fmt::format(R"({{"left":{},"right":{},"unit":{},"points":[)", json_number(frame.left),
                                  json_number(frame.right), json_text(curve.unit));
   const char* comma = "";
-  for (const Point& point : thinned(curve.points, most_points)) {
+  for (const Point& point : thinned(curve.points, most_points_in_html)) {
     data += fmt::format("{}[{},{}]", comma, json_number(point.x), json_number(point.value));
     comma = ",";
   }
   data += R"(],"events":[)";
-  const std::size_t every = curve.events.size() / most_events + 1;
+  const std::size_t every = curve.events.size() / most_events_in_html + 1;
   for (std::size_t i = 0; i < curve.events.size(); i += every) {
     data += fmt::format("{}{}", i == 0 ? "" : ",", json_number(curve.events[i]));
   }

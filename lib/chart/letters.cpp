@@ -6,7 +6,7 @@ namespace {
 constexpr std::string_view unknown = "0838320208";
 
 /// From '!' on.
-constexpr std::string_view letters[] = {
+constexpr std::string_view letter_strokes[] = {
     "0804 02",                           // !
     "0806 2826",                         // "
     "1218 3238 0444 0646",               // #
@@ -108,7 +108,7 @@ constexpr std::string_view letters[] = {
 std::string_view strokes_of(char letter) {
   if (letter == ' ') return {};
   const auto index = static_cast<unsigned char>(letter) - static_cast<unsigned>('!');
-  return index < std::size(letters) ? letters[index] : unknown;
+  return index < std::size(letter_strokes) ? letter_strokes[index] : unknown;
 }
 
 }  // namespace tare::chart

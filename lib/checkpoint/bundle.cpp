@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lib/base/error.hpp"
+#include "lib/base/letters.hpp"
 #include "lib/container/tensorflow/tensor_bundle.hpp"
 #include "lib/dialect/stored_items.hpp"
 
@@ -14,8 +15,7 @@ constexpr std::string_view data_pattern = ".data-#####-of-#####";  // '#': a dig
 
 bool fits(std::string_view text, std::string_view pattern) {
   for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const bool is_digit = text[i] >= '0' && text[i] <= '9';
-    if (pattern[i] == '#' ? !is_digit : text[i] != pattern[i]) return false;
+    if (pattern[i] == '#' ? !is_digit(text[i]) : text[i] != pattern[i]) return false;
   }
   return true;
 }

@@ -7,14 +7,11 @@
 #include <string>
 #include <string_view>
 
+#include "lib/base/letters.hpp"
 #include "lib/base/text.hpp"
 
 namespace tare {
 namespace {
-
-bool is_digit(char letter) {
-  return letter >= '0' && letter <= '9';
-}
 
 /// The path without the optimizer's number; nothing where it has none.
 std::optional<std::string> chain_of(const FoundScaler& state) {

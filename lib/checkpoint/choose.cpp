@@ -49,13 +49,13 @@ std::vector<const Scaler*> loss_scalers(const Checkpoint& checkpoint) {
   return scalers;
 }
 
-bool is_named(const std::string& name, const std::string& place) {
+bool is_or_ends_with(const std::string& name, const std::string& place) {
   return name == place || escaped(name) == place;
 }
 
 bool is_at(const Checkpoint& checkpoint, const Scaler& scaler, const std::string& place) {
   const FoundScaler& state = scaler.state();
-  const auto is_this = [&](const std::string& path) { return is_named(path, place); };
+  const auto is_this = [&](const std::string& path) { return is_or_ends_with(path, place); };
   if (is_this(state.path) || std::ranges::any_of(state.also_at, is_this)) return true;
   return std::ranges::any_of(files_of(scaler), [&](std::size_t file) {
     const std::string& path = checkpoint.files[file].path;

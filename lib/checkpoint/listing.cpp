@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
+#include "lib/base/holds.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/checkpoint/last_saved.hpp"
 #include "lib/checkpoint/names.hpp"
@@ -36,11 +37,6 @@ constexpr std::string_view orbax_note = "_sharding";
 
 /// Files of these names do, whatever their ending: lerobot's scaler, mindformers' counters.
 constexpr auto state_names = std::to_array<std::string_view>({"scaler_state.json", "common.json"});
-
-template <typename Names>
-bool holds(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 class Lister {
  public:

@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "lib/base/file_path.hpp"
+#include "lib/base/letters.hpp"
 
 namespace tare {
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 std::size_t digits_end(std::string_view text, std::size_t from) {
   while (from < text.size() && is_digit(text[from])) ++from;
@@ -56,10 +53,7 @@ std::string extension(std::string_view path) {
   const std::string_view name = file_name(path);
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return {};
-  std::string lower(name.substr(dot));
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return lower;
+  return in_small_letters(name.substr(dot));
 }
 
 }  // namespace tare

@@ -36,12 +36,10 @@ std::optional<std::string> one_step(const Files& files, const std::string& direc
   return folder ? std::optional(fmt::format("{}/{}", inner_folder, *folder)) : std::nullopt;
 }
 
-using Names = std::vector<std::string_view>;
-
 /// The runs that `names`, all of which begin with `prefix`, lie in.
 std::vector<std::string> runs_in(const Files& files, const std::string& directory, std::size_t prefix,
-                                 const Names& names) {
-  std::map<std::string, Names> folders;
+                                 const std::vector<std::string_view>& names) {
+  std::map<std::string, std::vector<std::string_view>> folders;
   for (const std::string_view name : names) {
     const std::size_t slash = name.find('/', prefix);
     if (slash == name.npos) return {};
@@ -65,7 +63,7 @@ std::vector<std::string> runs_in(const Files& files, const std::string& director
 
 std::vector<std::string> runs_below(const Files& files, const std::string& directory,
                                     const std::vector<std::string>& names) {
-  return runs_in(files, directory, 0, Names(names.begin(), names.end()));
+  return runs_in(files, directory, 0, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
 std::string resolve_run(const Files& files, const std::string& directory, std::vector<Finding>& findings) {

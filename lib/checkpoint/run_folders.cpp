@@ -16,13 +16,13 @@ namespace tare {
 namespace {
 
 /// Names that tell of no trainer.
-constexpr auto steps = std::to_array<RunFolder>({
+constexpr auto folders_of_steps = std::to_array<RunFolder>({
     {RunFolder::Takes::highest, "step_#", {}, {}, FileType::folder},
     {RunFolder::Takes::highest, "step-#", {}, {}, FileType::folder},
     {RunFolder::Takes::highest, "epoch_#", {}, {}, FileType::folder},
     {RunFolder::Takes::highest, "epoch-#", {}, {}, FileType::folder},
 });
-constexpr Trainer nobody = {.name = {}, .runs = steps};
+constexpr Trainer nobody = {.name = {}, .runs = folders_of_steps};
 
 /// The format of which a folder has parts, without the file that they are opened by, which is written last. (Its name
 /// may follow in a moment.) Null for all else.

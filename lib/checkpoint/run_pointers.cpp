@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t longest_pointer = 4096;
 
 /// A pointer whose file is there, as one trainer reads it.
-struct Reading {
+struct PointerRead {
   const Trainer* trainer;
   const RunPointer* pointer;
   std::string text;
@@ -33,26 +33,26 @@ std::optional<std::string> text_for(const Files& files, const std::string& direc
 }
 
 /// Those that are followed always come before those that only a configuration asks for.
-std::vector<Reading> readings_of(const Files& files, const std::string& directory) {
-  std::vector<Reading> readings;
+std::vector<PointerRead> readings_of(const Files& files, const std::string& directory) {
+  std::vector<PointerRead> readings;
   for (const Trainer* trainer : trainers()) {
     for (const RunPointer& pointer : trainer->pointers) {
       auto text = text_for(files, directory, pointer);
       if (!text) continue;
-      Reading reading{trainer, &pointer, *std::move(text)};
+      PointerRead reading{trainer, &pointer, *std::move(text)};
       reading.target = pointer.target(reading.text);
       readings.push_back(std::move(reading));
     }
   }
   std::stable_partition(readings.begin(), readings.end(),
-                        [](const Reading& reading) { return reading.pointer->when.empty(); });
+                        [](const PointerRead& reading) { return reading.pointer->when.empty(); });
   return readings;
 }
 
 /// Of those that call a file the same: the first whose target is there, else the first.
-const Reading& chosen(const Files& files, const std::string& directory, const std::vector<Reading>& readings) {
-  const Reading& first = readings.front();
-  const auto leads_somewhere = [&](const Reading& reading) {
+const PointerRead& chosen(const Files& files, const std::string& directory, const std::vector<PointerRead>& readings) {
+  const PointerRead& first = readings.front();
+  const auto leads_somewhere = [&](const PointerRead& reading) {
     return reading.pointer->file == first.pointer->file && reading.target &&
            files.type(directory + "/" + *reading.target) != FileType::absent;
   };
@@ -61,16 +61,16 @@ const Reading& chosen(const Files& files, const std::string& directory, const st
 }
 
 /// "detectron2 or mmengine": all that mean the same.
-std::string names_of(const Reading& choice, const std::vector<Reading>& readings) {
+std::string names_of(const PointerRead& choice, const std::vector<PointerRead>& readings) {
   std::set<std::string_view> names;
-  for (const Reading& reading : readings) {
+  for (const PointerRead& reading : readings) {
     const bool is_same = reading.pointer->file == choice.pointer->file && reading.target == choice.target;
     if (is_same) names.insert(reading.trainer->name);
   }
   return fmt::format("{}", fmt::join(names, " or "));
 }
 
-void require_inside(const Files& files, const std::string& directory, const Reading& reading) {
+void require_inside(const Files& files, const std::string& directory, const PointerRead& reading) {
   constexpr const char* hint = "give the checkpoint itself";
   const std::string file = fmt::format("{}/{}", directory, reading.pointer->file);
   if (!reading.target || !is_plain_relative(*reading.target)) {
@@ -85,13 +85,14 @@ void require_inside(const Files& files, const std::string& directory, const Read
   }
 }
 
-std::string condition_of(const Reading& reading) {
+std::string condition_of(const PointerRead& reading) {
   return reading.pointer->when.empty() ? "" : fmt::format(" {}", reading.pointer->when);
 }
 
 /// Which of the two counts is for the trainer's configuration to say.
-void tell_of_others(const Reading& choice, const std::vector<Reading>& readings, std::vector<Finding>& findings) {
-  for (const Reading& reading : readings) {
+void tell_of_others(const PointerRead& choice, const std::vector<PointerRead>& readings,
+                    std::vector<Finding>& findings) {
+  for (const PointerRead& reading : readings) {
     if (reading.pointer->when.empty() || reading.pointer == choice.pointer) continue;
     findings.push_back({Severity::note, "run-directory",
                         fmt::format("{} names {}:{}, {} resumes from that, and its own copy of the scaler",
@@ -117,9 +118,9 @@ std::optional<std::string> pointer_text(const Source& file) {
 
 std::optional<std::string> by_pointer(const Files& files, const std::string& directory,
                                       std::vector<Finding>& findings) {
-  const std::vector<Reading> readings = readings_of(files, directory);
+  const std::vector<PointerRead> readings = readings_of(files, directory);
   if (readings.empty()) return std::nullopt;
-  const Reading& choice = chosen(files, directory, readings);
+  const PointerRead& choice = chosen(files, directory, readings);
   require_inside(files, directory, choice);
   findings.push_back({Severity::note, "run-directory",
                       fmt::format("a run: {} is what {} resumes from{} ({})", *choice.target,

@@ -10,8 +10,6 @@
 namespace tare {
 namespace {
 
-using Names = std::vector<std::string>;
-
 constexpr auto torch_endings = std::to_array<std::string_view>({".ckpt", ".pt", ".pth", ".tar"});
 /// With what a save begins that is not the last one.
 constexpr auto other_saves =
@@ -29,7 +27,7 @@ bool is_other_save(const std::string& name) {
   return std::ranges::any_of(other_saves, [&](std::string_view word) { return name.starts_with(word); });
 }
 
-std::optional<Saves> of_last(const Names& names) {
+std::optional<Saves> of_last(const std::vector<std::string>& names) {
   const auto last = std::ranges::find_if(names, [](const std::string& name) { return stem(name) == "last"; });
   if (last == names.end()) return std::nullopt;
   const auto is_beside = [&](const std::string& name) {
@@ -39,7 +37,7 @@ std::optional<Saves> of_last(const Names& names) {
   return Saves{*last, names.size(), "what a resume takes by its name"};
 }
 
-std::optional<Saves> of_trainer(const Names& names) {
+std::optional<Saves> of_trainer(const std::vector<std::string>& names) {
   for (const Trainer* trainer : trainers()) {
     auto saves = trainer->choose_save == nullptr ? std::nullopt : trainer->choose_save(names);
     if (saves) return saves;
@@ -50,8 +48,8 @@ std::optional<Saves> of_trainer(const Names& names) {
 }  // namespace
 
 std::optional<Saves> saves_among(const std::vector<FileEntry>& entries) {
-  Names all;
-  Names of_torch;
+  std::vector<std::string> all;
+  std::vector<std::string> of_torch;
   for (const FileEntry& entry : entries) {
     if (entry.type != FileType::file || entry.name.front() == '.') continue;
     all.push_back(entry.name);

@@ -102,26 +102,27 @@ bool is_lzma(std::string_view head) {
   return head.starts_with("\x5d\0\0"sv) && head.size() >= 13 && head.substr(5, 8) == open_size;
 }
 
-struct Compression {
+struct CompressedFormat {
   std::string_view name;
   bool (*matches)(std::string_view head);
   std::unique_ptr<Unpacker> (*unpacker)();
 };
 
-constexpr auto compressions = std::to_array<Compression>({
+constexpr auto compressed_formats = std::to_array<CompressedFormat>({
     {"gzip", [](std::string_view head) { return head.starts_with("\x1f\x8b\x08"); },
      []() -> std::unique_ptr<Unpacker> { return std::make_unique<Inflate>(); }},
     {"zlib", is_zlib, []() -> std::unique_ptr<Unpacker> { return std::make_unique<Inflate>(); }},
     {"lzma", is_lzma, []() -> std::unique_ptr<Unpacker> { return std::make_unique<Lzma>(); }},
 });
 
-const Compression* compression_of(ByteView head) {
-  const auto found = std::ranges::find_if(compressions, [&](const Compression& c) { return c.matches(as_text(head)); });
-  return found == compressions.end() ? nullptr : &*found;
+const CompressedFormat* compression_of(ByteView head) {
+  const auto found =
+      std::ranges::find_if(compressed_formats, [&](const CompressedFormat& c) { return c.matches(as_text(head)); });
+  return found == compressed_formats.end() ? nullptr : &*found;
 }
 
 /// Every byte of `source` unpacks, and there is nothing behind the end; else the offset from which on that is not so.
-std::optional<std::uint64_t> unpack_each(const Source& source, const Compression& compression,
+std::optional<std::uint64_t> unpack_each(const Source& source, const CompressedFormat& compression,
                                          const std::function<void(ByteView)>& take) {
   const auto unpacker = compression.unpacker();
   Bytes out(chunk_bytes);
@@ -142,7 +143,7 @@ std::optional<std::uint64_t> unpack_each(const Source& source, const Compression
   return std::nullopt;
 }
 
-const Compression& require_compression(const Source& source) {
+const CompressedFormat& require_compression(const Source& source) {
   return *compression_of(source.read({0, std::min(source.size(), std::uint64_t{16})}));
 }
 
@@ -171,7 +172,7 @@ class Compressed final : public Container {
 
  private:
   std::shared_ptr<const Source> source_;
-  const Compression& compression_;
+  const CompressedFormat& compression_;
   std::unique_ptr<Container> inside_;
 };
 
@@ -186,7 +187,7 @@ std::unique_ptr<Container> open_compressed(const std::shared_ptr<const Source>& 
 }
 
 Unpacked unpack(const std::shared_ptr<const Source>& source) {
-  const Compression& compression = require_compression(*source);
+  const CompressedFormat& compression = require_compression(*source);
   // Counted first, then kept: nothing is allocated that the file's budget does not allow.
   std::uint64_t size = 0;
   const auto broken = unpack_each(*source, compression, [&](ByteView bytes) {

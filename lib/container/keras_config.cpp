@@ -15,7 +15,7 @@
 namespace tare {
 namespace {
 
-constexpr std::size_t most_told = 8;
+constexpr std::size_t most_named = 8;
 
 std::string_view text_at(const Tree& tree, NodeId map, std::string_view key) {
   const NodeId text = tree.find(map, key);
@@ -23,11 +23,11 @@ std::string_view text_at(const Tree& tree, NodeId map, std::string_view key) {
 }
 
 /// Objects that name what they are elsewhere than as their class.
-struct Form {
+struct NamedElsewhere {
   std::string_view class_name;
   std::string_view named_by;
 };
-constexpr Form forms[] = {
+constexpr NamedElsewhere named_elsewhere[] = {
     {"function", "config"}, {"builtin_function_or_method", "config"}, {"__typespec__", "spec_name"}};
 
 constexpr std::string_view lambda = "__lambda__";
@@ -41,7 +41,7 @@ std::optional<GlobalName> foreign_name(const Tree& tree, NodeId map) {
   if (name.empty()) return std::nullopt;
   const std::uint64_t offset = tree.span(map).offset;
   if (name == lambda) return GlobalName{"marshal", "loads", offset};
-  for (const Form& form : forms) {
+  for (const NamedElsewhere& form : named_elsewhere) {
     if (name == form.class_name) name = text_at(tree, map, form.named_by);
   }
   const std::string_view module = text_at(tree, map, "module");
@@ -97,7 +97,7 @@ KerasConfig read_keras_config(ByteView text, const std::string& source, const st
   KerasConfig config;
   const auto warn = [&](std::string_view code, std::string message) {
     const auto is_same = [&](const Finding& finding) { return finding.message == message; };
-    if (config.findings.size() == most_told || std::ranges::any_of(config.findings, is_same)) return;
+    if (config.findings.size() == most_named || std::ranges::any_of(config.findings, is_same)) return;
     config.findings.push_back({Severity::warning, std::string(code), std::move(message), {}, {}});
   };
   try {

@@ -31,12 +31,12 @@ Bytes new_torch_zip(const Document& document, std::string_view stem) {
   return new_zip(members, alignment);
 }
 
-struct Format {
+struct WrittenFormat {
   std::string_view name;
   Bytes (*write)(const Document& document, std::string_view stem);
 };
 
-constexpr auto formats = std::to_array<Format>({
+constexpr auto written_formats = std::to_array<WrittenFormat>({
     {"torch_zip", new_torch_zip},
     {"pickle", [](const Document& document, std::string_view) { return new_numpy_pickle(document); }},
     {"msgpack", [](const Document& document, std::string_view) { return new_msgpack(document); }},
@@ -47,7 +47,7 @@ constexpr auto formats = std::to_array<Format>({
 }  // namespace
 
 Bytes new_container(std::string_view format, const Document& document, std::string_view stem) {
-  for (const Format& known : formats) {
+  for (const WrittenFormat& known : written_formats) {
     if (known.name == format) return known.write(document, stem);
   }
   throw Error(Status::unsupported, fmt::format("no {} file is written from nothing", format));

@@ -31,7 +31,7 @@ namespace {
 using SharedSource = std::shared_ptr<const Source>;
 using Opened = std::unique_ptr<Container>;
 
-constexpr const char* not_read = "not a checkpoint format that tare reads";
+constexpr const char* no_format_read = "not a checkpoint format that tare reads";
 
 bool starts_like_zip(const Source&, ByteView head) {
   return as_text(head).starts_with("PK\3\4");
@@ -43,7 +43,7 @@ Opened open_zip(const SharedSource& source) {
   if (is_keras(*archive)) return open_keras(std::move(archive));
   if (is_npz(*archive)) return open_npz(std::move(archive));
   throw Error(Status::unsupported,
-              fmt::format("{}: zip archive without data.pkl: {}", archive->source().name(), not_read));
+              fmt::format("{}: zip archive without data.pkl: {}", archive->source().name(), no_format_read));
 }
 
 /// TensorFlow's checkpoints are several files and come another way, by their names.
@@ -53,13 +53,13 @@ Opened open_lone_table(const SharedSource& source) {
               "its name tells where the data is: call it <prefix>.index again, beside its .data files");
 }
 
-struct Format {
+struct ReadFormat {
   bool (*matches)(const Source& source, ByteView head);
   Opened (*open)(const SharedSource& source);
 };
 
 /// The first that matches rules.
-constexpr auto formats = std::to_array<Format>({
+constexpr auto read_formats = std::to_array<ReadFormat>({
     {starts_like_zip, open_zip},
     {[](const Source&, ByteView head) { return starts_like_legacy_stream(head); }, open_torch_legacy},
     {[](const Source&, ByteView head) { return starts_like_pickle(head); }, open_pickle_file},
@@ -86,11 +86,11 @@ FileChange Container::change(std::span<const NodeChange>) const {
 
 std::unique_ptr<Container> open_container(const std::shared_ptr<const Source>& source) {
   const Bytes head = source->read({0, std::min(source->size(), sniffed_bytes)});
-  for (const Format& format : formats) {
+  for (const ReadFormat& format : read_formats) {
     if (format.matches(*source, head)) return format.open(source);
   }
   const Likeness likeness = likeness_of(head);
-  throw Error(Status::unsupported, fmt::format("{}: looks like {}: {}", source->name(), likeness.what, not_read),
+  throw Error(Status::unsupported, fmt::format("{}: looks like {}: {}", source->name(), likeness.what, no_format_read),
               likeness.hint);
 }
 

@@ -10,7 +10,7 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t window_bytes = 512;
+constexpr std::uint64_t least_window = 512;
 constexpr std::uint64_t longest_number = 10;
 
 enum WireType : std::uint8_t { varint = 0, fixed64 = 1, run = 2, fixed32 = 5 };
@@ -24,7 +24,7 @@ void ProtobufReader::fail(std::uint64_t offset, const std::string& problem) cons
 
 ByteView ProtobufReader::window(Span wanted) {
   if (wanted.offset < window_at_ || wanted.end() > window_at_ + window_.size()) {
-    const std::uint64_t size = std::min(std::max(window_bytes, wanted.size), source_.size() - wanted.offset);
+    const std::uint64_t size = std::min(std::max(least_window, wanted.size), source_.size() - wanted.offset);
     window_ = source_.read({wanted.offset, size});
     window_at_ = wanted.offset;
   }

@@ -17,7 +17,7 @@ struct Signature {
 };
 
 constexpr auto unpack = "unpack it first"sv;
-constexpr auto fetch = "the download did not give the file itself: fetch it again"sv;
+constexpr auto fetch_again = "the download did not give the file itself: fetch it again"sv;
 constexpr auto signatures = std::to_array<Signature>({
     {"\x28\xb5\x2f\xfd"sv, "a zstd file", unpack},
     {"BZh"sv, "a bzip2 file", unpack},
@@ -26,10 +26,10 @@ constexpr auto signatures = std::to_array<Signature>({
     {"7z\xbc\xaf\x27\x1c"sv, "a 7z archive", unpack},
     {"Rar!\x1a\x07"sv, "a rar archive", unpack},
     {"version https://git-lfs"sv, "a Git LFS pointer", "run `git lfs pull`: the checkpoint itself is not here"},
-    {"<!DOCTYPE"sv, "a web page", fetch},
-    {"<!doctype"sv, "a web page", fetch},
-    {"<html"sv, "a web page", fetch},
-    {"<?xml"sv, "an XML file", fetch},
+    {"<!DOCTYPE"sv, "a web page", fetch_again},
+    {"<!doctype"sv, "a web page", fetch_again},
+    {"<html"sv, "a web page", fetch_again},
+    {"<?xml"sv, "an XML file", fetch_again},
     {"GGUF"sv, "a GGUF model", ""},
     {"\x7f"
      "ELF"sv,

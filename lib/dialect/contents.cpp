@@ -12,7 +12,7 @@
 namespace tare {
 namespace {
 
-constexpr std::size_t most_keys = 8;
+constexpr std::size_t most_keys_told = 8;
 constexpr std::size_t longest_key = 40;
 /// Keys and values of a dict that may have a scaler's key: not of a model's parameters.
 constexpr std::size_t most_searched = 128;
@@ -74,7 +74,7 @@ std::string tensors(const Tree& tree) {
 std::string top_keys(const Tree& tree, NodeId map) {
   const auto pairs = tree.items(map);
   std::vector<std::string> keys;
-  for (std::size_t i = 0; i < pairs.size() && keys.size() < most_keys; i += 2) {
+  for (std::size_t i = 0; i < pairs.size() && keys.size() < most_keys_told; i += 2) {
     if (tree.kind(pairs[i]) == Kind::string) keys.push_back(tree.key_text(pairs[i]).substr(0, longest_key));
   }
   if (keys.empty()) return {};

@@ -8,7 +8,7 @@
 namespace tare {
 namespace {
 
-constexpr auto table = std::to_array<const Dialect*>({
+constexpr auto every_dialect = std::to_array<const Dialect*>({
 #define TARE_DIALECT(name) &name,
 #include "lib/dialect/frameworks/table.inc"
 #undef TARE_DIALECT
@@ -17,7 +17,7 @@ constexpr auto table = std::to_array<const Dialect*>({
 }  // namespace
 
 std::span<const Dialect* const> dialects() {
-  return table;
+  return every_dialect;
 }
 
 std::string how_it_is_set(const Dialect& dialect, Role role) {

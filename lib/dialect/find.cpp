@@ -70,15 +70,6 @@ bool contains(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// "deepspeed.runtime.fp16.loss_scaler" has the part "fp16", not the part "scaler".
-bool has_part(std::string_view module, std::string_view part) {
-  for (std::size_t at = module.find(part); at != std::string_view::npos; at = module.find(part, at + 1)) {
-    const std::size_t end = at + part.size();
-    if ((at == 0 || module[at - 1] == '.') && (end == module.size() || module[end] == '.')) return true;
-  }
-  return false;
-}
-
 class Finder {
  public:
   Finder(const Tree& tree, const FileContext& file, std::vector<Finding>& findings, const OnFound& on_found)

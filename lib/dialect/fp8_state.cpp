@@ -18,7 +18,7 @@ constexpr std::array parameters = {
     std::pair{std::string_view("recipe.amax_compute_algo"), std::string_view("amax_compute_algo")},
 };
 
-const Fp8PolicySpec& policy_of(const FoundScaler& layer) {
+const Fp8PolicySpec& fp8_policy_of(const FoundScaler& layer) {
   const std::string_view policy = layer.dialect->fp8.policy;
   if (!policy.empty()) return require_fp8_policy(policy);
   throw Error(Status::unsupported, fmt::format("no policy runs the state of {}", layer.dialect->framework));
@@ -70,7 +70,7 @@ void take_slot(Fp8Set& set, std::size_t index, const LayerSlot& place) {
 ScalerState fp8_state_of(std::span<const FoundScaler* const> layers) {
   if (layers.empty()) throw Error(Status::not_found, "there is no FP8 state");
   Fp8Set set{};
-  set.policy = &policy_of(*layers.front());
+  set.policy = &fp8_policy_of(*layers.front());
   set.parameters = default_parameters(*set.policy);
   take_recipe(set, *layers.front());
   std::vector<LayerSlot> places;

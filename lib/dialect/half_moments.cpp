@@ -11,7 +11,6 @@ namespace tare {
 namespace {
 
 // Source: torch/optim/adam.py, _single_tensor_adam (2.9): denom = exp_avg_sq.sqrt() / ... + eps, of the moments' dtype.
-constexpr std::string_view second_moment = "exp_avg_sq";
 constexpr double rounds_to_zero = 0x1p-25;  // half of float16's smallest number: a tie, which goes to the even 0
 
 struct Moments {

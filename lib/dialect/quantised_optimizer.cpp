@@ -24,7 +24,7 @@ constexpr auto torchao_8bit = std::to_array<std::string_view>({"OptimState8bit"}
 constexpr auto torchao_4bit = std::to_array<std::string_view>({"OptimState4bit"});
 constexpr auto torchao_fp8 = std::to_array<std::string_view>({"OptimStateFp8"});
 
-constexpr auto kinds = std::to_array<Quantised>({
+constexpr auto quantised_kinds = std::to_array<Quantised>({
     {"bitsandbytes' 8-bit states", "absmax1, absmax2", bitsandbytes_keys},
     {"torchao's 8-bit states (OptimState8bit)", "scale", torchao_8bit},
     {"torchao's 4-bit states (OptimState4bit)", "scale", torchao_4bit},
@@ -39,7 +39,7 @@ std::string_view word(const Tree& tree, NodeId id) {
 /// Which of all kinds' names stand in the tree, in one pass.
 std::vector<std::string_view> present(const Tree& tree) {
   std::vector<std::string_view> wanted;
-  for (const Quantised& kind : kinds) wanted.insert(wanted.end(), kind.names.begin(), kind.names.end());
+  for (const Quantised& kind : quantised_kinds) wanted.insert(wanted.end(), kind.names.begin(), kind.names.end());
   std::vector<std::string_view> found;
   for (NodeId id = 0; id < tree.size() && !wanted.empty(); ++id) {
     const std::string_view here = word(tree, id);
@@ -58,7 +58,7 @@ std::optional<Finding> told_of_quantised_optimizer(const Tree& tree) {
   const std::vector<std::string_view> found = present(tree);
   const auto is_there = [&](std::string_view name) { return std::ranges::find(found, name) != found.end(); };
   std::vector<std::string> told;
-  for (const Quantised& kind : kinds) {
+  for (const Quantised& kind : quantised_kinds) {
     if (std::ranges::all_of(kind.names, is_there)) told.push_back(fmt::format("{} ({})", kind.what, kind.scales));
   }
   if (told.empty()) return std::nullopt;

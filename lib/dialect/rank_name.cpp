@@ -7,6 +7,7 @@
 
 #include "lib/base/file_path.hpp"
 #include "lib/base/glob.hpp"
+#include "lib/base/letters.hpp"
 #include "lib/dialect/trainer.hpp"
 
 namespace tare {
@@ -35,10 +36,6 @@ const std::vector<RankWord>& rank_words() {
     return words;
   }();
   return all;
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 bool is_letter(char c) {

@@ -8,7 +8,7 @@
 namespace tare {
 namespace {
 
-constexpr auto all_sizes =
+constexpr auto every_size =
     std::to_array<RankSizes::Size>({&RankSizes::partitions, &RankSizes::data, &RankSizes::model, &RankSizes::pipeline,
                                     &RankSizes::expert, &RankSizes::zero_stage});
 
@@ -32,7 +32,7 @@ std::optional<std::uint64_t> number_at(const Tree& tree, NodeId node) {
 }  // namespace
 
 void RankSizes::merge(const RankSizes& other) {
-  for (const Size size : all_sizes) {
+  for (const Size size : every_size) {
     if (other.*size) this->*size = std::max((this->*size).value_or(0), *(other.*size));
   }
 }

@@ -11,6 +11,7 @@
 #include "lib/base/keyed_hash.hpp"
 #include "lib/dialect/found.hpp"
 #include "lib/dialect/trainer.hpp"
+#include "lib/tree/path.hpp"
 
 namespace tare {
 namespace {
@@ -31,14 +32,6 @@ constexpr auto other_parts = std::to_array<std::string_view>({
 
 /// FP8 state: one small tensor, or object, a module.
 constexpr std::uint64_t largest_fp8_state = std::uint64_t{4} << 20;
-
-bool has_part(std::string_view key, std::string_view part) {
-  for (std::size_t at = key.find(part); at != key.npos; at = key.find(part, at + 1)) {
-    const std::size_t end = at + part.size();
-    if ((at == 0 || key[at - 1] == '.') && (end == key.size() || key[end] == '.')) return true;
-  }
-  return false;
-}
 
 bool is_something_else(std::string_view key) {
   const auto is_part = [&](std::string_view part) { return has_part(key, part); };

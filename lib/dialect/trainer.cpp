@@ -10,7 +10,7 @@
 namespace tare {
 namespace {
 
-constexpr auto table = std::to_array<const Trainer*>({
+constexpr auto every_trainer = std::to_array<const Trainer*>({
 #define TARE_TRAINER(name) &name,
 #include "lib/dialect/frameworks/trainers.inc"
 #undef TARE_TRAINER
@@ -39,7 +39,7 @@ NodeId below(const Tree& tree, NodeId node, std::string_view key) {
 }  // namespace
 
 std::span<const Trainer* const> trainers() {
-  return table;
+  return every_trainer;
 }
 
 bool is_named(std::string_view pattern, std::string_view name) {

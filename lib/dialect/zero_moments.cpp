@@ -6,12 +6,13 @@
 #include <string>
 
 #include "lib/base/error.hpp"
+#include "lib/dialect/half_moments.hpp"
 
 namespace tare {
 namespace {
 
 // Source: torch/optim/adam.py (2.9): a parameter's state is {"step", "exp_avg", "exp_avg_sq"}, made at its first step.
-constexpr std::string_view second_moment = "exp_avg_sq", steps_key = "step";
+constexpr std::string_view steps_key = "step";
 constexpr std::uint64_t most_elements = 4096;
 constexpr std::size_t most_looked_at = 16;
 

@@ -9,8 +9,6 @@
 namespace tare {
 namespace {
 
-constexpr std::string_view native_prefix = "native:";
-
 std::string known_keys(const FoundScaler& scaler) {
   std::string keys;
   for (const Field& field : scaler.fields) {

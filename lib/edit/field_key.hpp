@@ -8,6 +8,9 @@
 
 namespace tare {
 
+/// In front of a key that is meant as the framework spells it.
+inline constexpr std::string_view native_prefix = "native:";
+
 /// The field of `scaler` that `key` names. Throws `refused` for a role that its framework does not store, with the way
 /// in which it is set there, and `invalid_argument` for a key that means nothing, with those that do.
 const Field& field_of(const FoundScaler& scaler, std::string_view key);

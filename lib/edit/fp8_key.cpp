@@ -9,6 +9,7 @@
 #include "lib/base/glob.hpp"
 #include "lib/dialect/called.hpp"
 #include "lib/dialect/fp8_slots.hpp"
+#include "lib/edit/field_key.hpp"
 
 namespace tare {
 namespace {
@@ -19,7 +20,6 @@ constexpr auto beginnings = std::to_array<std::pair<std::string_view, What>>({
     {"scale.", What::scale},
     {"amax_history.", What::history},
 });
-constexpr std::string_view native_prefix = "native:";
 
 const Field* native_field(const FoundScaler& state, std::string_view key) {
   if (key.starts_with(native_prefix)) key.remove_prefix(native_prefix.size());

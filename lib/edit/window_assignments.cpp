@@ -14,7 +14,7 @@
 namespace tare {
 namespace {
 
-bool is_whole(double number) {
+bool is_integer(double number) {
   return number == std::trunc(number) && std::fabs(number) < 0x1p63;
 }
 
@@ -23,7 +23,7 @@ std::optional<std::int64_t> given_for(const FoundScaler& scaler, const std::vect
   for (const Assignment& assignment : given) {
     const std::optional<double> number = parse_number(given_text(assignment.value));
     if (field_of(scaler, assignment.key).role != role || !number) continue;
-    if (is_whole(*number)) return static_cast<std::int64_t>(*number);  // others are refused as what they are
+    if (is_integer(*number)) return static_cast<std::int64_t>(*number);  // others are refused as what they are
   }
   return std::nullopt;
 }

@@ -6,15 +6,9 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t prefix_size = 6;  // signature, version, type
-constexpr std::uint64_t checksum_size = 4;
-constexpr std::uint64_t address_size = 8;
+constexpr std::uint64_t node_prefix_size = 6;  // signature, version, type
 constexpr std::uint64_t max_depth = 4;
 constexpr std::uint64_t max_node_size = 65536;
-
-std::uint64_t bytes_for(std::uint64_t number) {
-  return (static_cast<std::uint64_t>(std::bit_width(number)) + 7) / 8;
-}
 
 class RecordReader {
  public:
@@ -47,25 +41,25 @@ class RecordReader {
   /// need: so many at each depth.
   void measure(std::uint64_t depth) {
     const std::uint64_t size = records_.record_size;
-    const std::uint64_t around = prefix_size + checksum_size;
+    const std::uint64_t around = node_prefix_size + hdf5_checksum_size;
     if (depth > max_depth || size == 0 || node_size_ > max_node_size || node_size_ < around + size) {
       throw Hdf5NotRead{"a B-tree that makes no sense"};
     }
     std::uint64_t below = (node_size_ - around) / size;
-    count_size_ = bytes_for(below);
+    count_size_ = hdf5_bytes_for(below);
     total_sizes_ = {0, 0};
     for (std::uint64_t level = 1; level < depth; ++level) {
-      const std::uint64_t pointer = address_size + count_size_ + total_sizes_[level];
+      const std::uint64_t pointer = hdf5_address_size + count_size_ + total_sizes_[level];
       const std::uint64_t here = node_size_ < around + pointer ? 0 : (node_size_ - around - pointer) / (size + pointer);
       below = (here + 1) * below + here;
-      total_sizes_.push_back(bytes_for(below));
+      total_sizes_.push_back(hdf5_bytes_for(below));
     }
   }
 
   void read_node(std::uint64_t address, std::uint64_t count, std::uint64_t level) {
-    const std::uint64_t pointer = level == 0 ? 0 : address_size + count_size_ + total_sizes_[level];
+    const std::uint64_t pointer = level == 0 ? 0 : hdf5_address_size + count_size_ + total_sizes_[level];
     const std::uint64_t pointers = level == 0 ? 0 : (count + 1) * pointer;
-    const std::uint64_t used = prefix_size + count * records_.record_size + pointers + checksum_size;
+    const std::uint64_t used = node_prefix_size + count * records_.record_size + pointers + hdf5_checksum_size;
     if (used > node_size_) throw Hdf5NotRead{"a B-tree whose node holds more than it can"};
     const Bytes node = file_.read(address, used);
     file_.require_checksum(node, address, "B-tree's node");

@@ -12,8 +12,6 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t checksum_size = 4;
-constexpr std::uint64_t address_size = 8;
 constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
 
 [[noreturn]] void throw_senseless() {
@@ -92,7 +90,7 @@ class ChunkReader {
     if (fields.number(1) != of_chunks) throw Hdf5NotRead{"a B-tree that is not of chunks"};
     const bool is_leaf = fields.number(1) == 0;
     const std::uint64_t count = fields.number(2);
-    const Bytes entries = file_.read(address + head_size, count * (key_size + address_size) + key_size);
+    const Bytes entries = file_.read(address + head_size, count * (key_size + hdf5_address_size) + key_size);
     Hdf5Fields entry(entries, "B-tree");
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t size = entry.number(4);
@@ -149,14 +147,14 @@ class ChunkReader {
     std::uint64_t begin = fields.address();
     if (begin == hdf5_no_address) return;
     if (count > grid_.count() || page_bits > most_page_bits) throw_senseless();
-    const std::uint64_t size_size = size_of_size(element_size, address_size + 4);
+    const std::uint64_t size_size = size_of_size(element_size, hdf5_address_size + 4);
     const std::uint64_t in_page = std::uint64_t{1} << page_bits;
     if (count <= in_page) return read_elements(begin, prefix_size, {0, count}, element_size, size_size);
     const std::uint64_t pages = (count + in_page - 1) / in_page;
-    const Bytes block = file_.read(begin, prefix_size + (pages + 7) / 8 + checksum_size);
+    const Bytes block = file_.read(begin, prefix_size + (pages + 7) / 8 + hdf5_checksum_size);
     file_.require_checksum(block, begin, "fixed array");
     begin += block.size();
-    for (std::uint64_t page = 0; page < pages; ++page, begin += in_page * element_size + checksum_size) {
+    for (std::uint64_t page = 0; page < pages; ++page, begin += in_page * element_size + hdf5_checksum_size) {
       const bool is_written = (block[prefix_size + page / 8] & std::byte{0x80} >> page % 8) != std::byte{0};
       const Span numbers{page * in_page, std::min(in_page, count - page * in_page)};
       if (is_written) read_elements(begin, 0, numbers, element_size, size_size);
@@ -166,7 +164,7 @@ class ChunkReader {
   /// A block of elements behind a prefix, with a checksum at its end. `numbers`: of their chunks.
   void read_elements(std::uint64_t address, std::uint64_t prefix, Span numbers, std::uint64_t element_size,
                      std::uint64_t size_size) {
-    const Bytes block = file_.read(address, prefix + numbers.size * element_size + checksum_size);
+    const Bytes block = file_.read(address, prefix + numbers.size * element_size + hdf5_checksum_size);
     file_.require_checksum(block, address, "fixed array");
     Hdf5Fields elements(block, "fixed array");
     elements.skip(prefix);
@@ -179,7 +177,7 @@ class ChunkReader {
   void read_btree2() {
     const auto type = is_packed_ ? Hdf5RecordType::packed_chunk : Hdf5RecordType::chunk;
     const Hdf5Records records = read_hdf5_records(file_, layout_.begin, type);
-    const std::uint64_t around = address_size + 4 + 8 * grid_.dimensions();
+    const std::uint64_t around = hdf5_address_size + 4 + 8 * grid_.dimensions();
     const std::uint64_t size_size = size_of_size(records.record_size, around);
     for (std::size_t i = 0; i < records.count(); ++i) {
       Hdf5Fields record(records.at(i), "B-tree");

@@ -11,7 +11,6 @@ namespace tare {
 namespace {
 
 constexpr std::uint64_t max_block = std::uint64_t{16} << 20;
-constexpr std::size_t checksum_size = 4;
 constexpr std::size_t most_findings = 12;
 /// Of metadata, in addition to the file's own size.
 constexpr std::uint64_t free_bytes = std::uint64_t{64} << 20;
@@ -110,7 +109,7 @@ void Hdf5File::fail(const std::string& problem) const {
 }
 
 void Hdf5File::require_checksum(ByteView block, std::uint64_t address, std::string_view what) const {
-  const ByteView covered = block.first(block.size() - checksum_size);
+  const ByteView covered = block.first(block.size() - hdf5_checksum_size);
   if (hdf5_checksum(covered) != load_le<std::uint32_t>(block.data() + covered.size())) fail_checksum(what, address);
 }
 

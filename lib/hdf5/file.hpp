@@ -5,6 +5,8 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +23,13 @@ struct Hdf5NotRead {
 };
 
 inline constexpr std::uint64_t hdf5_no_address = ~std::uint64_t{0};
+inline constexpr std::uint64_t hdf5_address_size = 8;   ///< the superblock is held to it
+inline constexpr std::uint64_t hdf5_checksum_size = 4;  ///< of a block of metadata, at its end
+
+/// How many bytes hold a number up to this one.
+constexpr std::uint64_t hdf5_bytes_for(std::uint64_t number) {
+  return (static_cast<std::uint64_t>(std::bit_width(number)) + 7) / 8;
+}
 
 /// The fields of one block, in their order. Numbers are little-endian. Whoever reads beyond the end throws Hdf5NotRead.
 class Hdf5Fields {

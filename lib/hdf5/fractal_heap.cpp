@@ -8,13 +8,7 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t checksum_size = 4;
-constexpr std::uint64_t address_size = 8;
-constexpr std::uint64_t prefix_size = 5 + address_size;  // signature, version, the heap's address
-
-std::uint64_t bytes_for(std::uint64_t number) {
-  return (static_cast<std::uint64_t>(std::bit_width(number)) + 7) / 8;
-}
+constexpr std::uint64_t block_prefix_size = 5 + hdf5_address_size;  // signature, version, the heap's address
 
 }  // namespace
 
@@ -41,7 +35,7 @@ Hdf5FractalHeap::Hdf5FractalHeap(Hdf5File& file, std::uint64_t address) : file_(
   rows_ = fields.number(2);
   require_sense(offset_bits);
   offset_size_ = (offset_bits + 7) / 8;
-  length_size_ = std::min(bytes_for(largest_), bytes_for(largest_object));
+  length_size_ = std::min(hdf5_bytes_for(largest_), hdf5_bytes_for(largest_object));
 }
 
 void Hdf5FractalHeap::require_sense(std::uint64_t offset_bits) const {
@@ -71,7 +65,7 @@ const Bytes* Hdf5FractalHeap::find(std::uint64_t address, std::uint64_t size) co
 }
 
 const Bytes& Hdf5FractalHeap::table(std::uint64_t address, std::uint64_t rows) {
-  const std::uint64_t size = prefix_size + offset_size_ + rows * width_ * address_size + checksum_size;
+  const std::uint64_t size = block_prefix_size + offset_size_ + rows * width_ * hdf5_address_size + hdf5_checksum_size;
   if (const Bytes* known = find(address, size)) return *known;
   file_.source().budget()->take_memory(size);
   Bytes bytes = file_.read(address, size);
@@ -86,13 +80,13 @@ const Bytes& Hdf5FractalHeap::block(std::uint64_t address, std::uint64_t size) {
   file_.source().budget()->take_memory(size);
   Bytes bytes = file_.look(address, size);
   Hdf5Fields(bytes, "fractal heap").require_signature("FHDB");
-  const std::uint64_t head = prefix_size + offset_size_ + (has_checksums_ ? checksum_size : 0);
+  const std::uint64_t head = block_prefix_size + offset_size_ + (has_checksums_ ? hdf5_checksum_size : 0);
   if (head > size) throw Hdf5NotRead{"a fractal heap that makes no sense"};
   file_.note(address, head);
   if (has_checksums_) {
-    std::byte* const stored = bytes.data() + head - checksum_size;
+    std::byte* const stored = bytes.data() + head - hdf5_checksum_size;
     const auto wanted = load_le<std::uint32_t>(stored);
-    std::fill_n(stored, checksum_size, std::byte{0});
+    std::fill_n(stored, hdf5_checksum_size, std::byte{0});
     if (hdf5_checksum(bytes) != wanted) file_.fail_checksum("fractal heap's block", address);
   }
   return seen_[address] = std::move(bytes);
@@ -113,7 +107,7 @@ Bytes Hdf5FractalHeap::object(ByteView id) {
     space = block_size(row);
     const Bytes& children = table(address, rows);
     const std::uint64_t child = row * width_ + offset / space;
-    address = load_le<std::uint64_t>(children.data() + prefix_size + offset_size_ + child * address_size);
+    address = load_le<std::uint64_t>(children.data() + block_prefix_size + offset_size_ + child * hdf5_address_size);
     offset %= space;
   }
   if (offset > space || size > space - offset) throw Hdf5NotRead{"an object that passes its heap's block"};

@@ -9,7 +9,6 @@ namespace tare {
 namespace {
 
 constexpr std::size_t max_blocks = 256;
-constexpr std::size_t checksum_size = 4;
 constexpr std::uint64_t old_prefix = 16;
 constexpr std::string_view header_signature = "OHDR";
 constexpr std::string_view continuation_signature = "OCHK";
@@ -51,9 +50,9 @@ class HeaderReader {
     const std::uint64_t size = fields.number(std::size_t{1} << (flags_ & 3));
     const std::size_t prefix = start.size() - fields.rest().size();
     if (size > file_.source().size()) throw Hdf5NotRead{fmt::format("an object header of {} bytes", size)};
-    Hdf5Block block{address_, file_.read(address_, prefix + size + checksum_size), true};
+    Hdf5Block block{address_, file_.read(address_, prefix + size + hdf5_checksum_size), true};
     file_.require_checksum(block.bytes, address_, "object header");
-    add_block(std::move(block), prefix, checksum_size);
+    add_block(std::move(block), prefix, hdf5_checksum_size);
   }
 
   void read_continuation(Span place) {
@@ -69,14 +68,14 @@ class HeaderReader {
       add_block(std::move(block), 0, 0);
       return;
     }
-    if (block.bytes.size() < continuation_signature.size() + checksum_size) {
+    if (block.bytes.size() < continuation_signature.size() + hdf5_checksum_size) {
       throw Hdf5NotRead{"an object header that goes on in too few bytes"};
     }
     if (!as_text(block.bytes).starts_with(continuation_signature)) {
       file_.fail(fmt::format("no continuation of a header at offset {}", file_.offset(place.offset)));
     }
     file_.require_checksum(block.bytes, place.offset, "object header's continuation");
-    add_block(std::move(block), continuation_signature.size(), checksum_size);
+    add_block(std::move(block), continuation_signature.size(), hdf5_checksum_size);
   }
 
   void add_block(Hdf5Block block, std::size_t begin, std::size_t behind) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view edit_command = "`tare edit CHECKPOINT ";
 constexpr std::string_view choice = "{at}";
 /// Options by which an edit says already which scalers it means.
-constexpr auto choices = std::to_array<std::string_view>({" --at ", " --all", " --align"});
+constexpr auto choosing_options = std::to_array<std::string_view>({" --at ", " --all", " --align"});
 
 constexpr std::string_view quantise_again =
     "Its framework makes no such scale anew: quantise the model again, or take another checkpoint";
@@ -36,7 +36,7 @@ void let_choose(std::string& advice) {
     const std::size_t end = advice.find('`', at + 1);
     const std::string_view command = std::string_view(advice).substr(at, end - at);
     const auto is_in = [&](std::string_view option) { return command.find(option) != command.npos; };
-    if (std::ranges::none_of(choices, is_in)) advice.insert(end, choice);
+    if (std::ranges::none_of(choosing_options, is_in)) advice.insert(end, choice);
   }
 }
 

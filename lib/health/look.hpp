@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/health/rules.hpp"
 
 namespace tare {
+
+/// Whether one of the logs was written as that one of `kind`.
+bool is_of_kind(const Examination& run, std::string_view kind);
 
 /// "1 report", "12 reports"
 std::string reports_text(std::uint64_t count);

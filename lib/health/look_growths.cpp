@@ -18,10 +18,6 @@ constexpr double window_there = 2000;
 /// metaseq's window halves with each overflow, mindformers' comes from a list.
 constexpr auto moving_windows = std::to_array<std::string_view>({"fairseq-log", "mindformers-log"});
 
-bool is_of_kind(const Examination& run, std::string_view kind) {
-  return std::ranges::any_of(run.trace.sources, [&](const TraceSource& source) { return source.kind == kind; });
-}
-
 /// The clean steps that most growths came after; 0: no three are alike.
 double usual_window(const Examination& run) {
   if (is_of_kind(run, kind_that_doubles)) return window_there;

@@ -15,10 +15,6 @@ constexpr double icefall_low_scale = 0.01;
 constexpr double last_steps = 1000;
 constexpr std::uint64_t least_readings_unscaled = 5;
 
-bool is_of_kind(const Examination& run, std::string_view kind) {
-  return std::ranges::any_of(run.trace.sources, [&](const TraceSource& source) { return source.kind == kind; });
-}
-
 bool is_never_scaled(const Course& course) {
   return course.steps >= least_readings_unscaled && !course.stretches.empty() &&
          std::ranges::all_of(course.stretches, [](const Stretch& stretch) {

@@ -24,6 +24,10 @@ bool is_near(const CoursePlace& a, const CoursePlace& b) {
 
 }  // namespace
 
+bool is_of_kind(const Examination& run, std::string_view kind) {
+  return std::ranges::any_of(run.trace.sources, [&](const TraceSource& source) { return source.kind == kind; });
+}
+
 std::string reports_text(std::uint64_t count) {
   return count == 1 ? "1 report" : fmt::format("{} reports", count);
 }

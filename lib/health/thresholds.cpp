@@ -16,7 +16,7 @@ namespace {
 
 using T = Thresholds;
 
-constexpr auto facts = std::to_array<ThresholdFacts>({
+constexpr auto threshold_rows = std::to_array<ThresholdFacts>({
     {"collapse-overflows", &T::collapse_overflows, "collapse", "overflows in a row, outside the start",
      "no healthy run that was published has more than 2"},
     {"collapse-low-overflows", &T::collapse_low_overflows, "collapse",
@@ -71,13 +71,13 @@ constexpr auto facts = std::to_array<ThresholdFacts>({
 }  // namespace
 
 std::span<const ThresholdFacts> threshold_table() {
-  return facts;
+  return threshold_rows;
 }
 
 void set_threshold(Thresholds& thresholds, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   const std::string_view name = assignment.substr(0, equals);
-  for (const ThresholdFacts& fact : facts) {
+  for (const ThresholdFacts& fact : threshold_rows) {
     if (fact.name != name) continue;
     const auto value =
         equals == std::string_view::npos ? std::nullopt : parse_number(std::string(assignment.substr(equals + 1)));
@@ -89,7 +89,7 @@ void set_threshold(Thresholds& thresholds, std::string_view assignment) {
     return;
   }
   std::vector<std::string> names;
-  for (const ThresholdFacts& fact : facts) names.emplace_back(fact.name);
+  for (const ThresholdFacts& fact : threshold_rows) names.emplace_back(fact.name);
   const std::string_view meant = nearest(std::string(name), names);
   throw Error(Status::invalid_argument, fmt::format("there is no threshold '{}'", name),
               fmt::format("{}they are {}", meant.empty() ? "" : fmt::format("did you mean {}? ", meant),

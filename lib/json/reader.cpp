@@ -81,22 +81,21 @@ class JsonReader {
   }
 
   void add_word(JsonLexer::Word word, Span place) {
-    using Word = JsonLexer::Word;
     constexpr double infinity = std::numeric_limits<double>::infinity();
     switch (word) {
-      case Word::null:
+      case JsonLexer::Word::null:
         tree_.none(place);
         break;
-      case Word::nan:
+      case JsonLexer::Word::nan:
         tree_.floating(std::numeric_limits<double>::quiet_NaN(), place);
         break;
-      case Word::infinity:
-      case Word::minus_infinity:
-        tree_.floating(word == Word::infinity ? infinity : -infinity, place);
+      case JsonLexer::Word::infinity:
+      case JsonLexer::Word::minus_infinity:
+        tree_.floating(word == JsonLexer::Word::infinity ? infinity : -infinity, place);
         break;
-      case Word::yes:
-      case Word::no:
-        tree_.boolean(word == Word::yes, place);
+      case JsonLexer::Word::yes:
+      case JsonLexer::Word::no:
+        tree_.boolean(word == JsonLexer::Word::yes, place);
     }
   }
 

@@ -12,6 +12,7 @@
 #include "lib/base/bytes.hpp"
 #include "lib/base/error.hpp"
 #include "lib/json/document.hpp"
+#include "lib/remote/http_status.hpp"
 #include "lib/remote/settings_text.hpp"
 #include "lib/remote/spoken_by.hpp"
 #include "lib/remote/url.hpp"
@@ -19,9 +20,8 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t most_answer_bytes = std::uint64_t{64} << 10;
+constexpr std::uint64_t most_key_bytes = std::uint64_t{64} << 10;
 constexpr std::size_t most_tokens = 1000;
-constexpr long ok = 200;
 constexpr const char* vendor_file = "/sys/devices/virtual/dmi/id/sys_vendor";
 constexpr const char* container_service = "http://169.254.170.2";
 constexpr auto container_hosts = std::to_array<std::string_view>(
@@ -53,14 +53,6 @@ bool take_keys(ByteView text, const char* inside, const KeyNames& names, S3Setti
   } catch (const Error&) {
     return false;  // whose message may tell of a key
   }
-}
-
-HttpObject asked_for(const char* name, std::string url, std::vector<std::string> lines) {
-  HttpObject object;
-  object.name = name;
-  object.url = std::move(url);
-  object.header_lines = [lines = std::move(lines)](const HttpRequest&) { return lines; };
-  return object;
 }
 
 /// The time in UTC, as the tokens' files have it, up to the seconds.
@@ -101,12 +93,12 @@ std::string sign_on_token(const AwsKeySources::SignOn& sign_on) {
 }
 
 void ask_sign_on(const AwsKeySources::SignOn& sign_on, const HttpClient& client, S3Settings& settings) {
-  HttpObject asked = asked_for("IAM Identity Center",
-                               fmt::format("{}/federation/credentials?account_id={}&role_name={}", sign_on.portal,
-                                           escaped_value(sign_on.account), escaped_value(sign_on.role)),
-                               {"x-amz-sso_bearer_token: " + sign_on_token(sign_on)});
-  const HttpAnswer answer = client.get_whole(asked, most_answer_bytes);
-  if (answer.status == ok && take_keys(answer.body, "roleCredentials", of_sign_on, settings)) return;
+  HttpObject asked = asked_with("IAM Identity Center",
+                                fmt::format("{}/federation/credentials?account_id={}&role_name={}", sign_on.portal,
+                                            escaped_value(sign_on.account), escaped_value(sign_on.role)),
+                                {"x-amz-sso_bearer_token: " + sign_on_token(sign_on)});
+  const HttpAnswer answer = client.get_whole(asked, most_key_bytes);
+  if (answer.status == http::ok && take_keys(answer.body, "roleCredentials", of_sign_on, settings)) return;
   throw Error(Status::io,
               fmt::format("{}: IAM Identity Center answers {}, and gives no "
                           "keys for the role {} of account {}",
@@ -115,7 +107,7 @@ void ask_sign_on(const AwsKeySources::SignOn& sign_on, const HttpClient& client,
 }
 
 void ask_process(const std::string& command, S3Settings& settings) {
-  const Bytes said = spoken_by(words_of_command(command), most_answer_bytes);
+  const Bytes said = spoken_by(words_of_command(command), most_key_bytes);
   if (take_keys(said, "", of_processes, settings)) return;
   throw Error(Status::io, "credential_process of the AWS profile: it gives no keys", "run it, and see what it says");
 }
@@ -134,27 +126,27 @@ bool ask_container(const AwsKeySources& sources, const HttpClient& client, S3Set
   require_near(sources.container_url);
   std::vector<std::string> lines;
   if (!sources.container_token.empty()) lines.push_back("Authorization: " + sources.container_token);
-  HttpObject asked = asked_for("the keys of this container", sources.container_url, std::move(lines));
-  const auto answer = client.ask_nearby(asked, {.most_bytes = most_answer_bytes});
-  if (answer && answer->status == ok && take_keys(answer->body, "", of_services, settings)) return true;
+  HttpObject asked = asked_with("the keys of this container", sources.container_url, std::move(lines));
+  const auto answer = client.ask_nearby(asked, {.most_bytes = most_key_bytes});
+  if (answer && answer->status == http::ok && take_keys(answer->body, "", of_services, settings)) return true;
   throw Error(Status::io, fmt::format("{}: gives this container no keys", shown_url(sources.container_url)));
 }
 
 /// Of the role of this machine. Nothing happens where no such service answers, or the machine has no role.
 void ask_machine(const std::string& service, const HttpClient& client, S3Settings& settings) {
   constexpr const char* name = "the metadata of this machine";
-  HttpObject asked = asked_for(name, service + "/latest/api/token", {"x-aws-ec2-metadata-token-ttl-seconds: 300"});
-  const auto token = client.ask_nearby(asked, {.most_bytes = most_answer_bytes, .method = "PUT"});
-  if (!token || token->status != ok) return;
+  HttpObject asked = asked_with(name, service + "/latest/api/token", {"x-aws-ec2-metadata-token-ttl-seconds: 300"});
+  const auto token = client.ask_nearby(asked, {.most_bytes = most_key_bytes, .method = "PUT"});
+  if (!token || token->status != http::ok) return;
   const std::vector<std::string> lines{fmt::format("x-aws-ec2-metadata-token: {}", trimmed(as_text(token->body)))};
   const std::string roles = service + "/latest/meta-data/iam/security-credentials/";
-  asked = asked_for(name, roles, lines);
-  const auto role = client.ask_nearby(asked, {.most_bytes = most_answer_bytes});
-  if (!role || role->status != ok) return;
+  asked = asked_with(name, roles, lines);
+  const auto role = client.ask_nearby(asked, {.most_bytes = most_key_bytes});
+  if (!role || role->status != http::ok) return;
   const std::string first(trimmed(as_text(role->body).substr(0, as_text(role->body).find('\n'))));
-  asked = asked_for(name, roles + escaped_value(first), lines);
-  const auto keys = client.ask_nearby(asked, {.most_bytes = most_answer_bytes});
-  if (keys && keys->status == ok) take_keys(keys->body, "", of_services, settings);
+  asked = asked_with(name, roles + escaped_value(first), lines);
+  const auto keys = client.ask_nearby(asked, {.most_bytes = most_key_bytes});
+  if (keys && keys->status == http::ok) take_keys(keys->body, "", of_services, settings);
 }
 
 std::string container_url(const Environment& environment) {

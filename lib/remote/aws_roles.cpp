@@ -11,6 +11,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/remote/aws_keys.hpp"
+#include "lib/remote/http_status.hpp"
 #include "lib/remote/settings_text.hpp"
 #include "lib/remote/store_objects.hpp"
 #include "lib/remote/url.hpp"
@@ -20,7 +21,6 @@ namespace {
 
 constexpr int most_roles = 5;  ///< that follow one another
 constexpr std::uint64_t most_role_bytes = std::uint64_t{64} << 10;
-constexpr long ok = 200;
 constexpr auto key_variables =
     std::to_array<std::string_view>({"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ROLE_ARN",
                                      "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"});
@@ -60,7 +60,7 @@ void ask(const AwsRole& role, const Form& form, const S3Settings& by, const Http
     return text_at(answer.body, {response, result, "Credentials", name});
   };
   const std::string access = given("AccessKeyId"), secret = given("SecretAccessKey");
-  if (answer.status != ok || access.empty() || secret.empty()) {
+  if (answer.status != http::ok || access.empty() || secret.empty()) {
     const std::string code = text_at(answer.body, {"ErrorResponse", "Error", "Code"});
     throw Error(Status::io,
                 fmt::format("{}: STS answers {}{}{}, and gives no keys", role.arn, answer.status,

@@ -12,7 +12,10 @@
 #include "lib/base/bytes.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/hmac.hpp"
+#include "lib/base/letters.hpp"
 #include "lib/base/text.hpp"
+#include "lib/remote/http_status.hpp"
+#include "lib/remote/list_page.hpp"
 #include "lib/remote/settings_text.hpp"
 #include "lib/remote/url.hpp"
 
@@ -20,17 +23,16 @@ namespace tare {
 namespace {
 
 constexpr std::string_view version = "2020-10-02";
-constexpr std::uint64_t most_page_bytes = std::uint64_t{32} << 20;  // 5,000 names of 1,024 characters
-constexpr long ok = 200;
+constexpr std::uint64_t most_azure_page_bytes = std::uint64_t{32} << 20;  // 5,000 names of 1,024 characters
 /// Of those who may read blobs and not list them.
-constexpr auto not_listing = std::to_array<long>({401, 403, 404, 409});
+constexpr auto azure_not_listing = std::to_array<long>({401, 403, 404, 409});
 /// Of the standard ones, in this order; those that are not sent are empty lines.
 constexpr auto signed_headers = std::to_array<std::string_view>(
     {"content-encoding", "content-language", "content-length", "content-md5", "content-type", "date",
      "if-modified-since", "if-match", "if-none-match", "if-unmodified-since", "range"});
 /// So long may a blob be read by whoever copies it for us: the store itself.
 constexpr std::time_t seconds_of_access = 3600;
-constexpr const char* hint = "it is not there, or this key, signature or token (or none) may not read it";
+constexpr const char* azure_hint = "it is not there, or this key, signature or token (or none) may not read it";
 
 /// "Name=value;..." of a connection string; values have '=' in them.
 std::string part_of(std::string_view connection, std::string_view name) {
@@ -68,7 +70,7 @@ std::string signature(const std::string& key, const std::string& text) {
 }
 
 /// "name=value&..." as Azure signs it: a line each, sorted, unescaped.
-std::string canonical_query(std::string_view query) {
+std::string query_lines(std::string_view query) {
   std::vector<std::string> lines;
   while (!query.empty()) {
     const std::string_view part = query.substr(0, query.find('&'));
@@ -79,13 +81,6 @@ std::string canonical_query(std::string_view query) {
   }
   std::sort(lines.begin(), lines.end());
   return fmt::format("{}", fmt::join(lines, ""));
-}
-
-std::string in_small_letters(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
 }
 
 std::string utc(std::time_t moment) {
@@ -138,7 +133,7 @@ HttpObject asked_for(const AzureSettings& settings, const std::string& name, con
   }
   HttpObject object;
   object.name = name;
-  object.hint = hint;
+  object.hint = azure_hint;
   object.url = fmt::format("{}/{}", settings.endpoint, blob.bucket);
   if (!blob.key.empty()) object.url += fmt::format("/{}", escaped_key(blob.key));
   object.header_lines = header_lines(settings, path_of_url(object.url), query);
@@ -147,13 +142,6 @@ HttpObject asked_for(const AzureSettings& settings, const std::string& name, con
     object.url += fmt::format("?{}{}{}", query, query.empty() || sas.empty() ? "" : "&", sas);
   }
   return object;
-}
-
-void take_off(std::string& key, const std::string& prefix, const std::string& name) {
-  if (!key.starts_with(prefix)) {
-    throw Error(Status::io, fmt::format("{}: the server lists \"{}\", which is not in it", name, key));
-  }
-  key.erase(0, prefix.size());
 }
 
 }  // namespace
@@ -211,7 +199,7 @@ std::string azure_text_to_sign(const AzureSettings& settings, const std::string&
   for (const auto& [name, value] : given) {
     if (name.starts_with("x-ms-")) text += fmt::format("{}:{}\n", name, value);
   }
-  return text + fmt::format("/{}{}{}", settings.account, url_path, canonical_query(query));
+  return text + fmt::format("/{}{}{}", settings.account, url_path, query_lines(query));
 }
 
 std::string azure_access_to_sign(const AzureSettings& settings, const S3Object& blob, const std::string& expiry) {
@@ -230,15 +218,16 @@ std::optional<ListPage> list_azure(const HttpClient& client, const AzureSettings
   if (!from.empty()) query += "&marker=" + escaped_value(from);
   query += fmt::format("&prefix={}&restype=container", escaped_value(prefix));
   HttpObject asked = asked_for(settings, folder, container, query);
-  const HttpAnswer answer = client.get_whole(asked, most_page_bytes);
-  if (std::find(not_listing.begin(), not_listing.end(), answer.status) != not_listing.end()) return std::nullopt;
-  if (answer.status != ok) {
+  const HttpAnswer answer = client.get_whole(asked, most_azure_page_bytes);
+  if (std::find(azure_not_listing.begin(), azure_not_listing.end(), answer.status) != azure_not_listing.end())
+    return std::nullopt;
+  if (answer.status != http::ok) {
     throw Error(Status::io, fmt::format("{}: the server answers {} where it is to list", folder, answer.status));
   }
   auto page = parse_azure_page(folder, answer.body);
   if (!page) return std::nullopt;
-  for (ListedObject& object : page->objects) take_off(object.key, prefix, folder);
-  for (std::string& name : page->folders) take_off(name, prefix, folder);
+  for (ListedObject& object : page->objects) object.key = key_below(object.key, prefix, folder);
+  for (std::string& key : page->folders) key = key_below(key, prefix, folder);
   return page;
 }
 

@@ -11,12 +11,11 @@
 #include "lib/base/parallel.hpp"
 #include "lib/base/text.hpp"
 #include "lib/remote/azure.hpp"
+#include "lib/remote/http_status.hpp"
 #include "lib/remote/url.hpp"
 
 namespace tare {
 namespace {
-
-constexpr long not_found = 404;
 
 /// What a header says of a blob, and what says so of its new version.
 struct Property {
@@ -31,7 +30,7 @@ constexpr auto properties = std::to_array<Property>({
     {"x-ms-access-tier", "x-ms-access-tier"},
     {"x-ms-encryption-scope", "x-ms-encryption-scope"},
 });
-constexpr std::string_view metadata_prefix = "x-ms-meta-";
+constexpr std::string_view azure_metadata = "x-ms-meta-";
 
 /// Codes of what is no longer as it was seen: the blob, or blocks that somebody else's commit has swept away.
 constexpr auto other_now = std::to_array<std::string_view>({
@@ -78,7 +77,7 @@ ObjectSeen AzureObjects::seen_in(const HttpAnswer& answer) const {
     if (name == "x-ms-version-id") seen.kept = value_of_line(line);
     if (name == "x-ms-blob-type") kind = value_of_line(line);
     if (name == "x-ms-lease-status") lease = value_of_line(line);
-    if (name.starts_with(metadata_prefix)) seen.properties.push_back(name + ": " + value_of_line(line));
+    if (name.starts_with(azure_metadata)) seen.properties.push_back(name + ": " + value_of_line(line));
     const auto* property = std::ranges::find(properties, name, &Property::told);
     if (property == properties.end() || (name == "x-ms-access-tier" && is_inferred(answer.lines))) continue;
     seen.properties.push_back(fmt::format("{}: {}", property->given, value_of_line(line)));
@@ -88,7 +87,7 @@ ObjectSeen AzureObjects::seen_in(const HttpAnswer& answer) const {
 }
 
 bool AzureObjects::is_other_now(const HttpAnswer& answer) const {
-  return answer.status == not_found || std::ranges::find(other_now, error_code(answer)) != other_now.end();
+  return answer.status == http::not_found || std::ranges::find(other_now, error_code(answer)) != other_now.end();
 }
 
 std::optional<ObjectSeen> AzureObjects::create(const std::string& path, ByteView bytes) {
@@ -153,7 +152,7 @@ void AzureObjects::give_up(const std::string& path, const std::string&) {
   if (!seen) return;
   std::vector<std::string> lines{"if-match: " + seen->tag};
   std::ranges::copy_if(seen->properties, std::back_inserter(lines), [](const std::string& line) {
-    return line.starts_with(metadata_prefix) || line.starts_with("x-ms-encryption-scope");
+    return line.starts_with(azure_metadata) || line.starts_with("x-ms-encryption-scope");
   });
   const HttpAnswer answer =
       ask(path, "?comp=metadata",

@@ -10,6 +10,8 @@
 
 #include "lib/base/error.hpp"
 #include "lib/json/document.hpp"
+#include "lib/remote/http_status.hpp"
+#include "lib/remote/list_page.hpp"
 #include "lib/remote/s3_listing.hpp"
 #include "lib/remote/settings_text.hpp"
 #include "lib/remote/url.hpp"
@@ -18,26 +20,20 @@ namespace tare {
 namespace {
 
 /// A thousand names of 1,024 bytes, each letter as \uXXXX, and what stands around them.
-constexpr std::uint64_t most_page_bytes = std::uint64_t{8} << 20;
-constexpr long ok = 200;
+constexpr std::uint64_t most_google_page_bytes = std::uint64_t{8} << 20;
 /// Of those who may read objects and not list them, of a server that has the XML API alone.
-constexpr auto not_listing = std::to_array<long>({401, 403, 404, 405, 501});
+constexpr auto google_not_listing = std::to_array<long>({401, 403, 404, 405, 501});
 constexpr std::size_t md5_bytes = 16;
 
-std::string query_of(const std::string& prefix, ListDepth depth, const std::string& from) {
+std::string google_query(const std::string& prefix, ListDepth depth, const std::string& from) {
   std::string query = "?fields=nextPageToken,prefixes,items(name,size,md5Hash)&prefix=" + escaped_value(prefix);
   if (depth == ListDepth::level) query += "&delimiter=%2F";
   if (!from.empty()) query += "&pageToken=" + escaped_value(from);
   return query;
 }
 
-std::string below(std::string_view key, const std::string& prefix, const std::string& name) {
-  if (key.starts_with(prefix)) return std::string(key.substr(prefix.size()));
-  throw Error(Status::io, fmt::format("{}: the server lists \"{}\", which is not in it", name, key));
-}
-
 ListedObject object_of(const JsonValue& item, const std::string& prefix, const std::string& name) {
-  ListedObject object{below(item.at("name").text(), prefix, name)};
+  ListedObject object{key_below(item.at("name").text(), prefix, name)};
   const std::string digits = item.at("size").word();
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), object.size);
   if (read.ec != std::errc() || read.ptr != digits.data() + digits.size()) {
@@ -63,7 +59,7 @@ ListPage parse_google_page(const std::string& name, const std::string& prefix, B
     ListPage page;
     page.next = document.root().find("nextPageToken").text_or("");
     for (const JsonValue& item : all("items")) page.objects.push_back(object_of(item, prefix, name));
-    for (const JsonValue& folder : all("prefixes")) page.folders.push_back(below(folder.text(), prefix, name));
+    for (const JsonValue& folder : all("prefixes")) page.folders.push_back(key_below(folder.text(), prefix, name));
     return page;
   } catch (const Error& error) {
     if (error.status == Status::io) throw;
@@ -78,11 +74,12 @@ std::optional<ListPage> list_google(const HttpClient& client, const S3Settings& 
   const std::string prefix = wanted.key.empty() ? "" : wanted.key + "/";
   HttpObject asked;
   asked.name = folder;
-  asked.url = fmt::format("{}/storage/v1/b/{}/o{}", settings.endpoint, wanted.bucket, query_of(prefix, depth, from));
+  asked.url =
+      fmt::format("{}/storage/v1/b/{}/o{}", settings.endpoint, wanted.bucket, google_query(prefix, depth, from));
   asked.bearer = settings.token;
-  const HttpAnswer answer = client.get_whole(asked, most_page_bytes);
-  if (std::ranges::find(not_listing, answer.status) != not_listing.end()) return std::nullopt;
-  if (answer.status == ok) return parse_google_page(folder, prefix, answer.body);
+  const HttpAnswer answer = client.get_whole(asked, most_google_page_bytes);
+  if (std::ranges::find(google_not_listing, answer.status) != google_not_listing.end()) return std::nullopt;
+  if (answer.status == http::ok) return parse_google_page(folder, prefix, answer.body);
   throw Error(Status::io, fmt::format("{}: the server answers {} where it is to list", folder, answer.status));
 }
 

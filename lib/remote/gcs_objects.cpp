@@ -10,15 +10,14 @@
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/parallel.hpp"
+#include "lib/remote/http_status.hpp"
 #include "lib/remote/url.hpp"
 
 namespace tare {
 namespace {
 
-constexpr long ok = 200, not_found = 404, precondition_failed = 412;
-
 /// Header lines of an object that belong to it, and that a new version is given.
-constexpr auto own_lines = std::to_array<std::string_view>({
+constexpr auto google_lines = std::to_array<std::string_view>({
     "cache-control",
     "content-disposition",
     "content-encoding",
@@ -27,7 +26,7 @@ constexpr auto own_lines = std::to_array<std::string_view>({
     "x-goog-custom-time",
     "x-goog-storage-class",
 });
-constexpr std::string_view metadata_prefix = "x-goog-meta-";
+constexpr std::string_view google_metadata = "x-goog-meta-";
 constexpr const char* generation_line = "x-goog-if-generation-match: ";
 constexpr const char* no_object = "0";
 constexpr std::string_view class_line = "x-goog-storage-class";
@@ -79,8 +78,8 @@ ObjectSeen GcsObjects::seen_in(const HttpAnswer& answer) const {
   ObjectSeen seen = tagged(answer);
   for (const std::string& line : answer.lines) {
     const std::string name = name_of_line(line);
-    const bool is_own = std::ranges::find(own_lines, name) != own_lines.end();
-    if (is_own || name.starts_with(metadata_prefix)) seen.properties.push_back(name + ": " + value_of_line(line));
+    const bool is_own = std::ranges::find(google_lines, name) != google_lines.end();
+    if (is_own || name.starts_with(google_metadata)) seen.properties.push_back(name + ": " + value_of_line(line));
     if (name == "content-length") seen.size = number_of_line(line);
     if (name == "x-goog-generation") seen.kept = value_of_line(line);
   }
@@ -88,7 +87,7 @@ ObjectSeen GcsObjects::seen_in(const HttpAnswer& answer) const {
 }
 
 bool GcsObjects::is_other_now(const HttpAnswer& answer) const {
-  return answer.status == not_found || answer.status == precondition_failed;
+  return answer.status == http::not_found || answer.status == http::precondition_failed;
 }
 
 std::optional<ObjectSeen> GcsObjects::create(const std::string& path, ByteView bytes) {
@@ -176,7 +175,8 @@ bool GcsObjects::keeps_versions(const std::string& path) {
   const auto known = keeps_versions_.find(bucket);
   if (known != keeps_versions_.end()) return known->second;
   const HttpAnswer answer = ask(bucket, "?versioning=", {.most_bytes = most_answer_bytes});
-  const bool keeps = answer.status == ok && text_at(answer.body, {"VersioningConfiguration", "Status"}) == "Enabled";
+  const bool keeps =
+      answer.status == http::ok && text_at(answer.body, {"VersioningConfiguration", "Status"}) == "Enabled";
   return keeps_versions_[bucket] = keeps;
 }
 
@@ -203,9 +203,9 @@ std::optional<ObjectSeen> GcsObjects::bring_back(const std::string& path, const 
     lines.insert(lines.end(), {"x-goog-metadata-directive: REPLACE", std::string(generation_line) + seen.kept});
     const HttpAnswer answer =
         ask(path, "", {.most_bytes = most_answer_bytes, .method = "PUT", .lines = with_content_type(std::move(lines))});
-    if (answer.status == precondition_failed) return std::nullopt;
+    if (answer.status == http::precondition_failed) return std::nullopt;
     if (is_success(answer)) return look(path);
-    if (answer.status != not_found) fail(path, answer, "bring an object back");
+    if (answer.status != http::not_found) fail(path, answer, "bring an object back");
   }
   throw Error(Status::refused,
               fmt::format("{}: what it was as generation {} is neither at {} nor kept by the bucket", path, kept,

@@ -14,14 +14,14 @@
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/json/document.hpp"
+#include "lib/remote/http_status.hpp"
 #include "lib/remote/settings_text.hpp"
 #include "lib/remote/url.hpp"
 
 namespace tare {
 namespace {
 
-constexpr std::uint64_t most_answer_bytes = std::uint64_t{64} << 10;
-constexpr long ok = 200;
+constexpr std::uint64_t most_token_bytes = std::uint64_t{64} << 10;
 constexpr std::time_t token_seconds = 3600;  // the most that Google gives
 constexpr const char* scope = "https://www.googleapis.com/auth/devstorage.read_write";
 constexpr const char* product_file = "/sys/devices/virtual/dmi/id/product_name";
@@ -110,14 +110,6 @@ void require_private(const std::string& token_uri, const std::string& file) {
               other_way);
 }
 
-HttpObject asked_for(const char* name, std::string url, std::string line) {
-  HttpObject object;
-  object.name = name;
-  object.url = std::move(url);
-  object.header_lines = [line = std::move(line)](const HttpRequest&) { return std::vector<std::string>{line}; };
-  return object;
-}
-
 std::string token_in(const HttpAnswer& answer) {
   try {
     const JsonDocument document(answer.body, "a token");
@@ -141,10 +133,10 @@ std::string token_by_file(const std::string& file, const HttpClient& client) {
     if (error.status == Status::io || error.status == Status::refused) throw;
     throw Error(Status::io, file + ": is no JSON of credentials", other_way);  // without a word of what is in it
   }
-  HttpObject asked = asked_for("Google's tokens", token_uri, "content-type: application/x-www-form-urlencoded");
+  HttpObject asked = asked_with("Google's tokens", token_uri, {"content-type: application/x-www-form-urlencoded"});
   const HttpAnswer answer =
-      client.ask(asked, {.most_bytes = most_answer_bytes, .method = "POST", .body = as_bytes(form)});
-  std::string token = answer.status == ok ? token_in(answer) : "";
+      client.ask(asked, {.most_bytes = most_token_bytes, .method = "POST", .body = as_bytes(form)});
+  std::string token = answer.status == http::ok ? token_in(answer) : "";
   if (!token.empty()) return token;
   throw Error(Status::io,
               fmt::format("{}: {} answers {}, and gives no token", file, shown_url(token_uri), answer.status),
@@ -154,10 +146,10 @@ std::string token_by_file(const std::string& file, const HttpClient& client) {
 /// Of the account that this machine has; empty where no such service answers, or it has none.
 std::string token_of_machine(const std::string& service, const HttpClient& client) {
   const HttpObject asked =
-      asked_for("the metadata of this machine", service + "/computeMetadata/v1/instance/service-accounts/default/token",
-                "Metadata-Flavor: Google");
-  const auto answer = client.ask_nearby(asked, {.most_bytes = most_answer_bytes});
-  return answer && answer->status == ok ? token_in(*answer) : "";
+      asked_with("the metadata of this machine",
+                 service + "/computeMetadata/v1/instance/service-accounts/default/token", {"Metadata-Flavor: Google"});
+  const auto answer = client.ask_nearby(asked, {.most_bytes = most_token_bytes});
+  return answer && answer->status == http::ok ? token_in(*answer) : "";
 }
 
 std::string usual_file(const Environment& environment) {

@@ -12,6 +12,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/remote/content_range.hpp"
+#include "lib/remote/http_status.hpp"
 #include "lib/remote/store_objects.hpp"
 
 namespace tare {
@@ -21,7 +22,6 @@ constexpr int most_attempts = 4;
 constexpr auto first_pause = std::chrono::milliseconds(200);
 constexpr int most_redirects = 5;
 constexpr std::uint64_t most_whole_bytes = std::uint64_t{64} << 10;
-constexpr long partial_content = 206, ok = 200, range_not_satisfiable = 416;
 constexpr auto busy_statuses = std::to_array<long>({408, 429, 500, 502, 503, 504});
 
 /// Amazon's hosts are named after bucket and region; a dot in the bucket's name would break their certificates.
@@ -101,7 +101,7 @@ std::size_t HttpClient::spare() const {
 namespace {
 
 [[noreturn]] void fail(const HttpObject& object, const HttpAnswer& answer) {
-  const bool is_absent = answer.status == 404;
+  const bool is_absent = answer.status == http::not_found;
   const bool is_forbidden = answer.status == 401 || answer.status == 403;
   const bool is_in_store = !object.s3.bucket.empty();
   throw Error(is_absent ? Status::not_found : Status::io,
@@ -133,18 +133,18 @@ HttpRange taken(const HttpObject& object, Span range, HttpAnswer answer) {
   if (answer.is_folder) throw Error(Status::not_found, object.name + ": is a folder, no object");
   HttpRange found;
   found.version = answer.etag.empty() ? answer.date : answer.etag;
-  if (answer.status == range_not_satisfiable) {
+  if (answer.status == http::range_not_satisfiable) {
     const auto sent = parse_content_range(answer.content_range);
     found.total = sent ? sent->total : 0;
     return found;
   }
-  if (answer.status == ok && range.offset == 0 && !answer.is_cut) {
+  if (answer.status == http::ok && range.offset == 0 && !answer.is_cut) {
     found.total = answer.body.size();  // small enough to be sent whole
-  } else if (answer.status == ok) {
+  } else if (answer.status == http::ok) {
     throw Error(Status::unsupported,
                 fmt::format("{}: the server sends all of it where a range is asked for", object.name),
                 "download it, or put it where ranges are served");
-  } else if (answer.status != partial_content) {
+  } else if (answer.status != http::partial_content) {
     fail(object, answer);
   } else {
     require_range(object, range, answer, found.total);
@@ -155,7 +155,8 @@ HttpRange taken(const HttpObject& object, Span range, HttpAnswer answer) {
 
 /// Does it hold what was asked for?
 bool is_given(const HttpAnswer& answer) {
-  return answer.status == partial_content || answer.status == ok || answer.status == range_not_satisfiable;
+  return answer.status == http::partial_content || answer.status == http::ok ||
+         answer.status == http::range_not_satisfiable;
 }
 
 void move(HttpObject& object, const std::string& region) {

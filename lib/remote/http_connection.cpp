@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/base/letters.hpp"
 #include "lib/base/sha256.hpp"
 #include "lib/remote/inside.hpp"
 #include "lib/remote/s3_signature.hpp"
@@ -23,12 +24,6 @@ constexpr long connect_seconds = 10;
 constexpr long stalled_seconds = 30;  ///< with fewer bytes in each than:
 constexpr long least_bytes_a_second = 1024;
 constexpr std::size_t most_header_bytes = std::size_t{256} << 10;
-
-std::string sha256_of(ByteView body) {
-  Sha256 sum;
-  sum.add(body);
-  return sum.finish();
-}
 
 struct HeaderField {
   std::string_view name;
@@ -44,10 +39,6 @@ constexpr HeaderField header_fields[] = {
     {"date", &HttpAnswer::now},
     {"x-amz-version-id", &HttpAnswer::kept},
 };
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 std::size_t on_header(const char* text, std::size_t size, std::size_t count, void* data) {
   auto& answer = *static_cast<HttpAnswer*>(data);
@@ -68,7 +59,7 @@ std::size_t on_header(const char* text, std::size_t size, std::size_t count, voi
   value = value.substr(0, value.find_last_not_of(" \t\r\n") + 1);
   for (const HeaderField& field : header_fields) {
     const bool is_it = std::equal(name.begin(), name.end(), field.name.begin(), field.name.end(),
-                                  [](char a, char b) { return lower(a) == b; });
+                                  [](char a, char b) { return small_letter(a) == b; });
     if (is_it) answer.*field.value = value;
   }
   return size * count;

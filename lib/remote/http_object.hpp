@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/base/bytes.hpp"
@@ -35,5 +36,14 @@ struct HttpObject {
   const char* hint = "give credentials in ~/.netrc or in the URL";  ///< what to do where reading it is forbidden
   std::string query;  ///< of a request to S3, as it is signed: with '?', sorted and escaped; empty where there is none
 };
+
+/// `url`, asked for with `lines` in the header, and nothing that is signed.
+inline HttpObject asked_with(std::string name, std::string url, std::vector<std::string> lines) {
+  HttpObject object;
+  object.name = std::move(name);
+  object.url = std::move(url);
+  object.header_lines = [lines = std::move(lines)](const HttpRequest&) { return lines; };
+  return object;
+}
 
 }  // namespace tare

@@ -9,6 +9,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/json/document.hpp"
+#include "lib/remote/http_status.hpp"
 #include "lib/remote/settings_text.hpp"
 #include "lib/remote/url.hpp"
 
@@ -18,9 +19,8 @@ namespace {
 constexpr std::string_view scheme = "hf://";
 constexpr auto kinds = std::to_array<std::string_view>({"models", "datasets", "spaces"});
 constexpr auto prefixes_of_revisions = std::to_array<std::string_view>({"refs/pr/", "refs/convert/"});
-constexpr std::uint64_t most_page_bytes = std::uint64_t{8} << 20;
-constexpr long ok = 200, not_found = 404;
-constexpr const char* hint = "see whether there is such a repository; a private one needs HF_TOKEN";
+constexpr std::uint64_t most_hub_page_bytes = std::uint64_t{8} << 20;
+constexpr const char* hub_hint = "see whether there is such a repository; a private one needs HF_TOKEN";
 
 /// Takes what stands before the next slash, and the slash.
 std::string_view take_name(std::string_view& rest) {
@@ -115,7 +115,7 @@ HttpObject hub_object(const HubSettings& settings, const std::string& path) {
   object.url = fmt::format("{}/{}{}/resolve/{}/{}", settings.endpoint, kind, wanted.repository,
                            escaped_value(wanted.revision), escaped_key(wanted.file));
   object.bearer = settings.token;
-  object.hint = hint;
+  object.hint = hub_hint;
   return object;
 }
 
@@ -129,15 +129,16 @@ std::optional<ListPage> list_hub(const HttpClient& client, const HubSettings& se
   asked.name = folder;
   asked.url = from;
   asked.bearer = settings.token;
-  asked.hint = hint;
+  asked.hint = hub_hint;
   if (from.empty()) {
     asked.url = fmt::format("{}{}{}{}", api, prefix.empty() ? "" : "/", escaped_key(wanted.file),
                             depth == ListDepth::below ? "?recursive=true" : "");
   }
-  const HttpAnswer answer = client.get_whole(asked, most_page_bytes);
-  if (answer.status == not_found) return ListPage();
-  if (answer.status != ok) {
-    throw Error(Status::io, fmt::format("{}: the server answers {} where it is to list", folder, answer.status), hint);
+  const HttpAnswer answer = client.get_whole(asked, most_hub_page_bytes);
+  if (answer.status == http::not_found) return ListPage();
+  if (answer.status != http::ok) {
+    throw Error(Status::io, fmt::format("{}: the server answers {} where it is to list", folder, answer.status),
+                hub_hint);
   }
   const JsonDocument document(answer.body, folder);
   ListPage page;

@@ -115,4 +115,9 @@ std::optional<ListPage> parse_azure_page(const std::string& name, ByteView xml) 
   return std::move(read.page);
 }
 
+std::string key_below(std::string_view key, const std::string& prefix, const std::string& name) {
+  if (key.starts_with(prefix)) return std::string(key.substr(prefix.size()));
+  throw Error(Status::io, fmt::format("{}: the server lists \"{}\", which is not in it", name, key));
+}
+
 }  // namespace tare

@@ -30,4 +30,7 @@ std::optional<ListPage> parse_s3_page(const std::string& name, ByteView xml);
 /// The same of Azure's List Blobs. Blobs that stand for a folder are left out.
 std::optional<ListPage> parse_azure_page(const std::string& name, ByteView xml);
 
+/// `key` without the prefix that was asked for. Throws `io`, which names `name`, where it has another.
+std::string key_below(std::string_view key, const std::string& prefix, const std::string& name);
+
 }  // namespace tare

@@ -31,7 +31,7 @@ constexpr auto other_files = std::to_array<std::string_view>({
     "scaler.pt",           // accelerate, the Hugging Face Trainer
     "model_optim_rng.pt",  // Megatron
 });
-constexpr auto folders = std::to_array<std::string_view>({"mp_rank_00", "mp_rank_00_000", "mp_rank_00_000_000"});
+constexpr auto rank_folders = std::to_array<std::string_view>({"mp_rank_00", "mp_rank_00_000", "mp_rank_00_000_000"});
 
 /// Of first blocks that are kept for whoever opens an object again: a thousand ranks' small files.
 constexpr std::uint64_t most_known_bytes = std::uint64_t{64} << 20;
@@ -53,7 +53,7 @@ constexpr auto series = std::to_array<Series>({
 
 /// Files that are read whole, as an index of others: at once, where they are not too large.
 constexpr auto whole_names = std::to_array<std::string_view>({".metadata"});
-constexpr std::uint64_t most_whole_bytes = std::uint64_t{32} << 20;
+constexpr std::uint64_t most_bytes_read_whole = std::uint64_t{32} << 20;
 
 /// What is asked for first, to see what a file is: of one of which a list told that it is not small, and of one of
 /// which nothing is known yet.
@@ -71,7 +71,7 @@ std::string_view last_name(std::string_view path) {
 std::uint64_t first_bytes_of(std::string_view path, std::uint64_t size) {
   if (size == 0) return first_bytes_of_unknown;
   const bool is_whole = std::ranges::find(whole_names, last_name(path)) != whole_names.end();
-  return size <= (is_whole ? most_whole_bytes : small_object_bytes) ? size : first_bytes_of_large;
+  return size <= (is_whole ? most_bytes_read_whole : small_object_bytes) ? size : first_bytes_of_large;
 }
 
 bool is_indexed(std::string_view path) {
@@ -202,7 +202,7 @@ bool RemoteFiles::is_folder(const std::string& path) const {
                      [&](const Series& row) {
                        return has_name(fmt::format("{}{:0{}}{}", row.before, 0, row.digits, row.after));
                      }) ||
-         std::any_of(folders.begin(), folders.end(),
+         std::any_of(rank_folders.begin(), rank_folders.end(),
                      [&](std::string_view folder) { return has_name(fmt::format("{}/model_optim_rng.pt", folder)); });
 }
 
@@ -271,7 +271,7 @@ std::vector<FileEntry> RemoteFiles::list_by_names(const std::string& folder) con
     for (std::size_t i = 0; i < limits::max_files && add(fmt::format("{}{:0{}}{}", before, i, digits, after)); ++i) {
     }
   }
-  for (const std::string_view name : folders) {
+  for (const std::string_view name : rank_folders) {
     if (is_folder(fmt::format("{}/{}", folder, name))) entries.push_back({std::string(name), FileType::folder});
   }
   return entries;

@@ -6,6 +6,8 @@
 #include <array>
 
 #include "lib/base/error.hpp"
+#include "lib/remote/http_status.hpp"
+#include "lib/remote/list_page.hpp"
 #include "lib/remote/store_objects.hpp"
 #include "lib/remote/url.hpp"
 
@@ -13,24 +15,16 @@ namespace tare {
 namespace {
 
 /// A thousand keys of 1,024 bytes, each as %XX, and what stands around them.
-constexpr std::uint64_t most_page_bytes = std::uint64_t{8} << 20;
-constexpr long ok = 200;
+constexpr std::uint64_t most_s3_page_bytes = std::uint64_t{8} << 20;
 /// Of those who may read objects and not list them, of gateways that know no lists.
-constexpr auto not_listing = std::to_array<long>({401, 403, 404, 405, 501});
+constexpr auto s3_not_listing = std::to_array<long>({401, 403, 404, 405, 501});
 
 /// Sorted, as a signature needs it.
-std::string query_of(const std::string& prefix, ListDepth depth, const std::string& from) {
+std::string s3_query(const std::string& prefix, ListDepth depth, const std::string& from) {
   std::string query = "?";
   if (!from.empty()) query += fmt::format("continuation-token={}&", escaped_value(from));
   if (depth == ListDepth::level) query += "delimiter=%2F&";
   return query + fmt::format("encoding-type=url&list-type=2&prefix={}", escaped_value(prefix));
-}
-
-void take_off(std::string& key, const std::string& prefix, const std::string& name) {
-  if (!key.starts_with(prefix)) {
-    throw Error(Status::io, fmt::format("{}: the server lists \"{}\", which is not in it", name, key));
-  }
-  key.erase(0, prefix.size());
 }
 
 }  // namespace
@@ -43,20 +37,21 @@ std::optional<ListPage> list_s3(const HttpClient& client, const S3Settings& sett
   asked.settings = settings;
   asked.bearer = settings.token;
   const std::string prefix = asked.s3.key.empty() ? "" : asked.s3.key + "/";
-  asked.query = query_of(prefix, depth, from);
+  asked.query = s3_query(prefix, depth, from);
   asked.s3.key.clear();
   asked.url = s3_url(asked.s3, settings) + asked.query;
-  const HttpAnswer answer = client.get_whole(asked, most_page_bytes);
-  if (std::find(not_listing.begin(), not_listing.end(), answer.status) != not_listing.end()) return std::nullopt;
-  if (answer.status != ok) {
+  const HttpAnswer answer = client.get_whole(asked, most_s3_page_bytes);
+  if (std::find(s3_not_listing.begin(), s3_not_listing.end(), answer.status) != s3_not_listing.end())
+    return std::nullopt;
+  if (answer.status != http::ok) {
     throw Error(Status::io,
                 fmt::format("{}: the server answers {} where it is to list", folder, status_and_code(answer)),
                 hint_of(answer));
   }
   auto page = parse_s3_page(folder, answer.body);
   if (!page) return std::nullopt;
-  for (ListedObject& object : page->objects) take_off(object.key, prefix, folder);
-  for (std::string& name : page->folders) take_off(name, prefix, folder);
+  for (ListedObject& object : page->objects) object.key = key_below(object.key, prefix, folder);
+  for (std::string& key : page->folders) key = key_below(key, prefix, folder);
   return page;
 }
 

@@ -9,15 +9,14 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/parallel.hpp"
+#include "lib/remote/http_status.hpp"
 #include "lib/remote/url.hpp"
 
 namespace tare {
 namespace {
 
-constexpr long not_found = 404, conflict = 409, precondition_failed = 412;
-
 /// Header lines of an object that belong to it, and that a new version is given.
-constexpr auto own_lines = std::to_array<std::string_view>({
+constexpr auto s3_lines = std::to_array<std::string_view>({
     "cache-control",
     "content-disposition",
     "content-encoding",
@@ -30,7 +29,7 @@ constexpr auto own_lines = std::to_array<std::string_view>({
     "x-amz-storage-class",
     "x-amz-website-redirect-location",
 });
-constexpr std::string_view metadata_prefix = "x-amz-meta-";
+constexpr std::string_view s3_metadata = "x-amz-meta-";
 
 }  // namespace
 
@@ -39,8 +38,8 @@ ObjectSeen S3Objects::seen_in(const HttpAnswer& answer) const {
   seen.kept = answer.kept == "null" ? "" : answer.kept;
   for (const std::string& line : answer.lines) {
     const std::string name = name_of_line(line);
-    const bool is_own = std::find(own_lines.begin(), own_lines.end(), name) != own_lines.end();
-    if (is_own || name.starts_with(metadata_prefix)) seen.properties.push_back(name + ": " + value_of_line(line));
+    const bool is_own = std::find(s3_lines.begin(), s3_lines.end(), name) != s3_lines.end();
+    if (is_own || name.starts_with(s3_metadata)) seen.properties.push_back(name + ": " + value_of_line(line));
     if (name == "content-length") seen.size = number_of_line(line);
     if (name == "x-amz-tagging-count") seen.labels = number_of_line(line);
   }
@@ -49,8 +48,9 @@ ObjectSeen S3Objects::seen_in(const HttpAnswer& answer) const {
 
 bool S3Objects::is_other_now(const HttpAnswer& answer) const {
   const std::string code = error_code(answer);
-  return answer.status == not_found || answer.status == conflict || answer.status == precondition_failed ||
-         code == "PreconditionFailed" || code == "ConditionalRequestConflict" || code == "NoSuchUpload";
+  return answer.status == http::not_found || answer.status == http::conflict ||
+         answer.status == http::precondition_failed || code == "PreconditionFailed" ||
+         code == "ConditionalRequestConflict" || code == "NoSuchUpload";
 }
 
 std::optional<ObjectSeen> S3Objects::create(const std::string& path, ByteView bytes) {
@@ -127,7 +127,7 @@ std::optional<ObjectSeen> S3Objects::compose(const std::string& path, const Obje
 void S3Objects::give_up(const std::string& path, const std::string& upload) {
   const HttpAnswer answer = ask(path, fmt::format("?uploadId={}", escaped_value(upload)),
                                 {.most_bytes = most_answer_bytes, .method = "DELETE"});
-  if (!is_success(answer) && answer.status != not_found) fail(path, answer, "give up an upload");
+  if (!is_success(answer) && answer.status != http::not_found) fail(path, answer, "give up an upload");
 }
 
 }  // namespace tare

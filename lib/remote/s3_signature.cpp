@@ -7,18 +7,13 @@
 #include <utility>
 
 #include "lib/base/hmac.hpp"
+#include "lib/base/letters.hpp"
 #include "lib/base/sha256.hpp"
 #include "lib/remote/settings_text.hpp"
 #include "lib/remote/url.hpp"
 
 namespace tare {
 namespace {
-
-std::string sha256_of(ByteView bytes) {
-  Sha256 sum;
-  sum.add(bytes);
-  return sum.finish();
-}
 
 Sha256Digest keyed(ByteView key, std::string_view text) {
   HmacSha256 hmac(key);
@@ -71,14 +66,6 @@ UrlParts parts_of(std::string_view url) {
   return {url.substr(host, path - host), url.substr(path, query - path), url.substr(std::min(query + 1, url.size()))};
 }
 
-std::string lower(std::string_view text) {
-  std::string small(text);
-  for (char& c : small) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return small;
-}
-
 /// Without the blanks around it; of several in a row one.
 std::string folded(std::string_view value) {
   std::string text;
@@ -119,7 +106,8 @@ std::vector<std::string> signed_lines(const S3Settings& settings, const ToSign& 
   std::map<std::string, std::string> headers{{"host", std::string(url.host)}};
   for (const std::string& line : lines) {
     const std::size_t colon = std::min(line.find(':'), line.size());
-    headers[lower(line.substr(0, colon))] = folded(std::string_view(line).substr(std::min(colon + 1, line.size())));
+    headers[in_small_letters(line.substr(0, colon))] =
+        folded(std::string_view(line).substr(std::min(colon + 1, line.size())));
   }
   std::string named, names;
   for (const auto& [name, value] : headers) {

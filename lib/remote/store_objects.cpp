@@ -9,14 +9,15 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/letters.hpp"
 #include "lib/remote/content_range.hpp"
+#include "lib/remote/http_status.hpp"
 #include "lib/remote/xml_walk.hpp"
 
 namespace tare {
 namespace {
 
 constexpr std::uint64_t first_bytes = std::uint64_t{64} << 10;
-constexpr long ok = 200, partial_content = 206, range_not_satisfiable = 416, first_redirect = 300, not_found = 404;
 
 }  // namespace
 
@@ -27,18 +28,18 @@ HttpAnswer StoreObjects::ask(const std::string& path, const std::string& query, 
 
 std::optional<ObjectSeen> StoreObjects::look(const std::string& path) {
   const HttpAnswer answer = ask(path, "", {.most_bytes = 0, .method = "HEAD"});
-  if (answer.status == not_found) return std::nullopt;
-  if (answer.status != ok) fail(path, answer, "tell of an object");
+  if (answer.status == http::not_found) return std::nullopt;
+  if (answer.status != http::ok) fail(path, answer, "tell of an object");
   if (answer.etag.empty()) throw Error(Status::refused, path + ": the server gives it no ETag", "download and edit it");
   return seen_in(answer);
 }
 
 std::optional<ObjectSeen> StoreObjects::start(const std::string& path, Bytes& begin) {
   HttpAnswer answer = ask(path, "", {.range = Span{0, first_bytes}, .most_bytes = first_bytes});
-  if (answer.status == not_found) return std::nullopt;
-  if (answer.status == range_not_satisfiable) return seen_in(answer);  // there is no first byte
+  if (answer.status == http::not_found) return std::nullopt;
+  if (answer.status == http::range_not_satisfiable) return seen_in(answer);  // there is no first byte
   const auto sent = parse_content_range(answer.content_range);
-  if (answer.status != partial_content || !sent || sent->range != Span{0, answer.body.size()}) {
+  if (answer.status != http::partial_content || !sent || sent->range != Span{0, answer.body.size()}) {
     fail(path, answer, "send the begin of an object");
   }
   ObjectSeen seen = seen_in(answer);
@@ -87,15 +88,11 @@ std::optional<ObjectSeen> StoreObjects::put(const std::string& path, const std::
 
 void StoreObjects::remove(const std::string& path) {
   const HttpAnswer answer = ask(path, "", {.most_bytes = most_answer_bytes, .method = "DELETE"});
-  if (!is_success(answer) && answer.status != not_found) fail(path, answer, "remove an object");
+  if (!is_success(answer) && answer.status != http::not_found) fail(path, answer, "remove an object");
 }
 
 std::string name_of_line(std::string_view line) {
-  std::string name(line.substr(0, line.find(':')));
-  for (char& c : name) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return name;
+  return in_small_letters(line.substr(0, line.find(':')));
 }
 
 std::string value_of_line(std::string_view line) {
@@ -138,7 +135,7 @@ const char* hint_of(const HttpAnswer& answer) {
 }
 
 bool is_success(const HttpAnswer& answer) {
-  return answer.status >= ok && answer.status < first_redirect && error_code(answer).empty();
+  return answer.status >= http::ok && answer.status < http::first_redirect && error_code(answer).empty();
 }
 
 [[noreturn]] void fail(const std::string& path, const HttpAnswer& answer, std::string_view what) {

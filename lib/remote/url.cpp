@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "lib/base/error.hpp"
+#include "lib/base/letters.hpp"
 
 namespace tare {
 namespace {
@@ -15,19 +16,13 @@ bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 /// Between "://" and the path, without the user.
 std::string authority_of(std::string_view url) {
   url.remove_prefix(std::min(std::min(url.find("://"), url.size()) + 3, url.size()));
   url = url.substr(0, url.find_first_of("/?#\\"));
   const std::size_t at = url.rfind('@');
   if (at != url.npos) url.remove_prefix(at + 1);
-  std::string authority(url);
-  std::transform(authority.begin(), authority.end(), authority.begin(), lower);
-  return authority;
+  return in_small_letters(url);
 }
 
 /// Every byte but letters, digits, and those of `kept` as %XX.
@@ -46,8 +41,9 @@ std::string escaped(std::string_view text, std::string_view kept) {
 }  // namespace
 
 bool has_scheme(std::string_view url, std::string_view scheme) {
-  return url.size() > scheme.size() && std::equal(scheme.begin(), scheme.end(), url.begin(),
-                                                  [](char wanted, char given) { return wanted == lower(given); });
+  return url.size() > scheme.size() &&
+         std::equal(scheme.begin(), scheme.end(), url.begin(),
+                    [](char wanted, char given) { return wanted == small_letter(given); });
 }
 
 bool is_http(std::string_view url) {

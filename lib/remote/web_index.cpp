@@ -5,13 +5,13 @@
 #include <string_view>
 
 #include "lib/base/error.hpp"
+#include "lib/remote/http_status.hpp"
 #include "lib/remote/url.hpp"
 
 namespace tare {
 namespace {
 
-constexpr std::uint64_t most_page_bytes = std::uint64_t{8} << 20;
-constexpr long ok = 200;
+constexpr std::uint64_t most_index_bytes = std::uint64_t{8} << 20;
 
 /// How the title of such a page begins: nginx, Apache and lighttpd; Python.
 constexpr auto titles = std::to_array<std::string_view>({"<title>Index of", "<title>Directory listing for"});
@@ -64,8 +64,8 @@ std::optional<ListPage> list_web(const HttpClient& client, const std::string& fo
   asked.name = shown_url(folder);
   asked.url = folder + "/";
   try {
-    const HttpAnswer answer = client.get_whole(asked, most_page_bytes);
-    if (answer.status == ok) return parse_web_index(as_text(answer.body));
+    const HttpAnswer answer = client.get_whole(asked, most_index_bytes);
+    if (answer.status == http::ok) return parse_web_index(as_text(answer.body));
   } catch (const Error& error) {
     if (error.status != Status::io) throw;  // more than a list, or nothing: its files are asked for by their names
   }

@@ -45,7 +45,7 @@ void add_conversion(Members& members, const Conversion& conversion) {
   members.add("usual_divergence", divergence_json(conversion.usual_divergence));
 }
 
-Json configured_json(const Configured& configured) {
+Json configured_setting_json(const Configured& configured) {
   Members members;
   members.add("role", role_json(configured.role)).add("name", configured.name);
   members.add("value", value_json(configured.value));
@@ -76,7 +76,7 @@ std::string migrate_json(const Migration& migration, const MigrationOutcome& out
   report::add_text(members, "target", outcome.target);
   members.add("written", outcome.is_written);
   add_conversion(members, migration.conversion);
-  members.add("configured", report::list_of(migration.configured, configured_json));
+  members.add("configured", report::list_of(migration.configured, configured_setting_json));
   members.add("flags", migration.flags.empty() ? Json() : Json(migration.flags));
   const bool is_edit = outcome.checkpoint != nullptr && outcome.edit != nullptr;
   members.add("edit", is_edit ? report::edit(*outcome.checkpoint, *outcome.edit, outcome.receipt) : Json());

@@ -33,7 +33,7 @@ std::string uri_of(const std::string& path) {
   return uri.starts_with('/') ? "file://" + uri : uri;
 }
 
-Json rule_json(const std::string& code) {
+Json sarif_rule(const std::string& code) {
   Members members;
   members.add("id", code);
   const Rule* rule = find_rule(code);
@@ -59,7 +59,7 @@ Json location_json(const HealthFinding& finding) {
   return location.take();
 }
 
-Json result_json(const HealthFinding& finding) {
+Json sarif_result(const HealthFinding& finding) {
   Members members;
   members.add("ruleId", finding.code).add("level", name(finding.severity));
   const std::string advice = finding.advice.empty() ? "" : ". " + finding.advice;
@@ -80,10 +80,10 @@ std::string findings_sarif(const Diagnosis& diagnosis, std::string_view version)
   std::set<std::string> codes;
   for (const HealthFinding& finding : diagnosis.findings) codes.insert(finding.code);
   Members driver;
-  driver.add("name", "tare").add("version", version).add("rules", report::list_of(codes, rule_json));
+  driver.add("name", "tare").add("version", version).add("rules", report::list_of(codes, sarif_rule));
   Members run;
   run.add("tool", Members().add("driver", driver.take()).take());
-  run.add("results", report::list_of(diagnosis.findings, result_json));
+  run.add("results", report::list_of(diagnosis.findings, sarif_result));
   Array runs;
   runs.emplace_back(run.take());
   Members members;

@@ -28,7 +28,7 @@ Json setting_json(const SimulatedSetting& setting) {
   return members.take();
 }
 
-Json result_json(const SimulatedRun& run) {
+Json simulated_json(const SimulatedRun& run) {
   const Simulated& result = run.result;
   Json setting = setting_json(run.setting);
   Members members;
@@ -74,7 +74,7 @@ std::string simulation_json(const Simulation& simulation) {
   members.add("schema", "tare.simulate/1");
   members.add("targets", report::list_of(simulation.targets, report::safe_text));
   members.add("below_scale", simulation.below).add("trace", trace.take());
-  members.add("settings", report::list_of(simulation.runs, result_json));
+  members.add("settings", report::list_of(simulation.runs, simulated_json));
   members.add("explanation", explanation_json(simulation.explained));
   return report::text_of(members.take());
 }

@@ -7,7 +7,7 @@ namespace {
 using report::Json;
 using report::Members;
 
-Json value_json(const StateValue& value) {
+Json parameter_json(const StateValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
@@ -16,7 +16,7 @@ Json value_json(const StateValue& value) {
 
 Json recipe_json(const Fp8Simulation& simulation, const Fp8Recipe& recipe, const SimulatedCasts& casts) {
   Members told;
-  for (const auto& [key, value] : recipe.told) told.set(key, value_json(value));
+  for (const auto& [key, value] : recipe.told) told.set(key, parameter_json(value));
   Members members;
   members.add("policy", recipe.policy->name).add("parameters", told.take());
   members.add("casts", report::size(casts.casts)).add("not_finite", report::size(casts.not_finite));

@@ -7,6 +7,7 @@
 
 #include "kernels/rule/policy.hpp"
 #include "lib/state/rule_memory.hpp"
+#include "lib/state/running.hpp"
 
 namespace tare {
 namespace {
@@ -24,14 +25,6 @@ void put(RunningState& scaler, std::string_view role, double value) {
   if (parameter != nullptr && parameter->role == role) {
     rule::write_parameter(scaler.policy.params, *parameter, rule::real_number(value));
   }
-}
-
-double scale_of(const RunningState& scaler) {
-  return rule::scale_of(scaler.policy.id, scaler.state);
-}
-
-rule::Raised step(RunningState& scaler, bool overflow) {
-  return rule::advance(scaler.policy, scaler.state, overflow, scaler.counters).raised;
 }
 
 /// A stretch of equal steps that ended with what was waited for.

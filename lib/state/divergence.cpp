@@ -12,6 +12,7 @@
 #include "kernels/rule/policy.hpp"
 #include "lib/state/behaviour.hpp"
 #include "lib/state/pattern_search.hpp"
+#include "lib/state/running.hpp"
 
 namespace tare {
 namespace {
@@ -38,18 +39,6 @@ constexpr auto overflow_shares = std::to_array<double>({0.5, 0.1, 0.3, 0.02});
 /// More overflows than these are no training any more.
 constexpr std::int64_t most_usual_overflows = 32;
 constexpr std::size_t most_told_runs = 5;
-
-double scale_of(const RunningState& scaler) {
-  return rule::scale_of(scaler.policy.id, scaler.state);
-}
-
-rule::Raised step(RunningState& scaler, bool overflow) {
-  return rule::advance(scaler.policy, scaler.state, overflow, scaler.counters).raised;
-}
-
-bool same_scale(double a, double b) {
-  return a == b || (std::isnan(a) && std::isnan(b));
-}
 
 std::string_view movement(double before, double after) {
   return after > before ? "grows" : after < before ? "backs off" : "stays";

@@ -184,7 +184,7 @@ void take_field(Fp8Set& set, const Fp8FieldSpec& field, const StateValue& value)
   }
 }
 
-StateValue value_of(const Fp8Set& set, const Fp8FieldSpec& field) {
+StateValue field_value(const Fp8Set& set, const Fp8FieldSpec& field) {
   const std::uint64_t count = set.count();
   switch (field.array) {
     case Fp8Array::scale:
@@ -330,7 +330,7 @@ ScalerState to_state(const Fp8Set& set) {
   std::vector<std::string> formats;
   for (const Dtype format : set.formats) formats.emplace_back(fp8_format_name(format));
   state.params.set(fp8_format_key, StateArray{{count}, std::move(formats)});
-  for (const Fp8FieldSpec& field : set.policy->fields) state.fields.set(field.name, value_of(set, field));
+  for (const Fp8FieldSpec& field : set.policy->fields) state.fields.set(field.name, field_value(set, field));
   return state;
 }
 

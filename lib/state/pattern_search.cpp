@@ -7,6 +7,7 @@
 
 #include "lib/state/behaviour.hpp"
 #include "lib/state/rule_memory.hpp"
+#include "lib/state/running.hpp"
 
 namespace tare {
 namespace {
@@ -35,10 +36,6 @@ struct Moment {
   bool overflow;  ///< the step that led here
 };
 
-bool same_scale(double a, double b) {
-  return a == b || (std::isnan(a) && std::isnan(b));
-}
-
 class Search {
  public:
   Search(const RunningState& scaler, const RunningState& other, SearchedScales scales)
@@ -54,8 +51,8 @@ class Search {
       for (const bool overflow : {false, true}) {
         scaler_.state = moments_[at].state;
         other_.state = moments_[at].other;
-        const bool raised = step(scaler_, overflow);
-        const bool other_raised = step(other_, overflow);
+        const bool raised = step(scaler_, overflow) != rule::Raised::nothing;
+        const bool other_raised = step(other_, overflow) != rule::Raised::nothing;
         if (raised && other_raised) continue;
         if (raised != other_raised || !same_scale(scale_of(scaler_), scale_of(other_))) return pattern(at, overflow);
         visit({scaler_.state, other_.state, at, overflow});
@@ -65,12 +62,6 @@ class Search {
   }
 
  private:
-  static double scale_of(const RunningState& scaler) { return rule::scale_of(scaler.policy.id, scaler.state); }
-
-  static bool step(RunningState& scaler, bool overflow) {
-    return rule::advance(scaler.policy, scaler.state, overflow, scaler.counters).raised != rule::Raised::nothing;
-  }
-
   void visit(Moment moment) {
     scaler_.state = moment.state;
     other_.state = moment.other;

@@ -14,6 +14,7 @@
 #include "lib/base/distant_files.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
+#include "lib/base/letters.hpp"
 #include "lib/base/parallel.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
@@ -26,7 +27,7 @@ namespace tare {
 
 namespace {
 
-constexpr int deepest = 4;
+constexpr int deepest_checkpoint = 4;
 constexpr std::size_t most_checkpoints = 4096;
 
 /// Files with these endings are no checkpoints, whatever number is in their names.
@@ -43,11 +44,7 @@ constexpr std::string_view skipped_key = "skipped_steps";
 constexpr auto step_words =
     std::to_array<std::string_view>({"global_step", "step", "iteration", "iter", "checkpoint", "ckpt", "update", "ba"});
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-std::optional<std::int64_t> number_at(std::string_view name, std::size_t at) {
+std::optional<std::int64_t> step_at(std::string_view name, std::size_t at) {
   while (at < name.size() && std::string_view("-_=.").find(name[at]) != name.npos) ++at;
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(name.data() + at, name.data() + name.size(), number);
@@ -226,7 +223,7 @@ class Saves {
   void take_entry(const std::string& prefix, const FileEntry& entry, std::optional<Save> save, int depth) {
     if (take(std::move(save))) return;
     const bool is_inside = entry.type == FileType::folder && !entry.name.starts_with('.') && !rank_name(entry.name);
-    if (is_inside && depth < deepest) visit(prefix + entry.name, depth + 1);
+    if (is_inside && depth < deepest_checkpoint) visit(prefix + entry.name, depth + 1);
   }
 
   static constexpr std::size_t batches = 8;  ///< of a batch's reads the last ones wait for the slowest
@@ -247,9 +244,9 @@ std::optional<std::int64_t> step_in_name(std::string_view name) {
   for (const std::string_view word : step_words) {
     const std::size_t at = name.rfind(word);
     if (at == name.npos) continue;
-    if (const auto number = number_at(name, at + word.size())) return number;
+    if (const auto number = step_at(name, at + word.size())) return number;
   }
-  if (!name.empty() && std::all_of(name.begin(), name.end(), is_digit)) return number_at(name, 0);
+  if (!name.empty() && std::all_of(name.begin(), name.end(), is_digit)) return step_at(name, 0);
   return {};
 }
 

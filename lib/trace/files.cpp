@@ -12,6 +12,7 @@
 #include "lib/base/distant_files.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
+#include "lib/base/letters.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/base/parallel.hpp"
 #include "lib/base/text.hpp"
@@ -30,17 +31,13 @@ namespace tare {
 
 namespace {
 
-constexpr int deepest = 8;
+constexpr int deepest_log = 8;
 
 /// In a folder, files with these endings are code, settings and prose, which quote the lines of logs: they are read
 /// where they are asked for.
 constexpr auto quoting_endings = std::to_array<std::string_view>(
     {".py",  ".ipynb", ".pyi", ".sh", ".md",  ".rst", ".html", ".yaml", ".yml",   ".toml",
      ".ini", ".cfg",   ".c",   ".cc", ".cpp", ".h",   ".hpp",  ".cu",   ".patch", ".diff"});
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 /// Logs hold the odd byte that is no text; other files are full of them.
 bool is_text(ByteView head) {
@@ -126,7 +123,7 @@ class Walk {
     for (const auto& [name, type] : entries) {
       if (name.starts_with('.')) continue;
       if (type == FileType::file && !is_quoting(name)) add(prefix + name, false);
-      if (type == FileType::folder && depth < deepest) visit(prefix + name, depth + 1);
+      if (type == FileType::folder && depth < deepest_log) visit(prefix + name, depth + 1);
     }
   }
 

@@ -19,7 +19,7 @@
 namespace tare {
 namespace {
 
-constexpr int deepest = 8;
+constexpr int deepest_run = 8;
 
 /// A file or a folder that may be a checkpoint, or hold some.
 struct Place {
@@ -97,7 +97,7 @@ class Lister {
     const FileType type = options_.files->type(root_);
     if (type != FileType::folder) return {listed(options_.open(root_), root_, *options_.files)};
     std::vector<Place> level{{root_, type}};
-    for (int depth = 0; depth <= deepest && !level.empty(); ++depth) level = look_at(level);
+    for (int depth = 0; depth <= deepest_run && !level.empty(); ++depth) level = look_at(level);
     tell_broken();
     if (found_.empty()) {
       throw Error(Status::not_found, fmt::format("{}: no checkpoint is in this folder or below it", root_),

@@ -13,7 +13,7 @@ namespace tare {
 
 namespace {
 
-constexpr char32_t mark = 0xfeff, replacement = 0xfffd;
+constexpr char32_t byte_order_mark = 0xfeff, replacement = 0xfffd;
 
 bool is_first_half(char32_t unit) {
   return unit >= 0xd800 && unit < 0xdc00;
@@ -31,7 +31,7 @@ char32_t unit_at(ByteView bytes, std::size_t at, std::endian order) {
 std::optional<std::endian> order_of(ByteView head) {
   if (head.size() < 2) return std::nullopt;
   for (const std::endian order : {std::endian::little, std::endian::big}) {
-    if (unit_at(head, 0, order) == mark) return order;
+    if (unit_at(head, 0, order) == byte_order_mark) return order;
   }
   return std::nullopt;
 }
@@ -71,7 +71,7 @@ class Utf8Stream final : public ByteStream {
     if (first) append(replacement);
     if (is_first_half(unit)) {
       first_half_ = unit;
-    } else if (unit != mark) {
+    } else if (unit != byte_order_mark) {
       append(is_second_half(unit) ? replacement : unit);
     }
   }

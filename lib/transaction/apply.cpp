@@ -10,7 +10,6 @@
 namespace tare {
 namespace {
 
-constexpr mode_t mode_bits = 07777;
 constexpr std::size_t hole_bytes = 4096;  ///< what file systems keep no less of
 
 [[noreturn]] void throw_changed(const std::string& path) {

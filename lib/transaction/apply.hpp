@@ -10,6 +10,8 @@
 
 namespace tare {
 
+inline constexpr mode_t mode_bits = 07777;  ///< of st_mode, what chmod sets
+
 enum class FileState {
   before,
   after,

@@ -8,8 +8,6 @@
 namespace tare {
 namespace {
 
-constexpr int attempts = 16;  // each one lost to another process that finished in between
-
 [[noreturn]] void throw_busy(const std::string& folder) {
   throw Error(Status::busy, folder + ": another tare is editing here", "wait until it is done");
 }
@@ -21,7 +19,7 @@ bool has_no_locks(int result) {
 }  // namespace
 
 std::optional<Claim> Claim::create(const Folder& home, const JournalKey& key, mode_t mode) {
-  for (int attempt = 0; attempt < attempts; ++attempt) {
+  for (int attempt = 0; attempt < claim_attempts; ++attempt) {
     const Store store = Store::make(home, key);
     const Place place = store.pending();
     const int opened = place.folder.try_open(place.name, O_RDWR | O_CREAT | O_EXCL, mode);
@@ -40,7 +38,7 @@ std::optional<Claim> Claim::create(const Folder& home, const JournalKey& key, mo
 
 std::optional<Claim> Claim::adopt(const Store& store, bool assume_abandoned) {
   const Place place = store.pending();
-  for (int attempt = 0; attempt < attempts; ++attempt) {
+  for (int attempt = 0; attempt < claim_attempts; ++attempt) {
     const auto regular = is_regular(place);
     if (!regular) return std::nullopt;
     if (!*regular) throw Error(Status::refused, place.path() + ": is no regular file", "remove it");

@@ -6,6 +6,9 @@
 
 namespace tare {
 
+/// Each one lost to another process that finished in between.
+inline constexpr int claim_attempts = 16;
+
 class Claim {
  public:
   /// Creates `.tare` and the pending file, locked. Nothing where one is there already (see `adopt`). Throws `busy`

@@ -88,8 +88,6 @@ FileState file_state(const ReadableFile& file, const FileRecord& record) {
 
 namespace {
 
-constexpr mode_t mode_bits = 07777;
-
 bool has_same_owner_and_mode(const struct stat& a, const struct stat& b) {
   return a.st_uid == b.st_uid && a.st_gid == b.st_gid && (a.st_mode & mode_bits) == (b.st_mode & mode_bits);
 }

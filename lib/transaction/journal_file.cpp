@@ -10,7 +10,7 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t piece_bytes = 64 * 1024;
+constexpr std::uint64_t sealed_piece_bytes = 64 * 1024;
 constexpr std::uint64_t block_bytes = 512;      // as st_blocks counts them
 constexpr std::uint64_t most_compression = 16;  // of a file system, on what journals hold
 constexpr std::uint64_t seal_frame_bytes = 48;  // tag, size, digest, CRC-32
@@ -19,7 +19,8 @@ constexpr std::uint32_t seal_tag = 5;
 /// What claims more than the disk holds of it would cost time for nothing.
 bool is_mostly_holes(const struct stat& status) {
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  return size > piece_bytes && static_cast<std::uint64_t>(status.st_blocks) * block_bytes < size / most_compression;
+  return size > sealed_piece_bytes &&
+         static_cast<std::uint64_t>(status.st_blocks) * block_bytes < size / most_compression;
 }
 
 /// Of a version that ends with a seal, and has none: it was never complete.
@@ -35,8 +36,8 @@ bool has_own_seal(const OpenFile& file, std::uint64_t size, const JournalKey& ke
   if (!key.exists()) return false;
   HmacSha256 sealing = key.sealing();
   const std::uint64_t end = size - seal_frame_bytes;
-  for (std::uint64_t at = 0; at < end; at += piece_bytes) {
-    sealing.add(file.read({at, std::min(piece_bytes, end - at)}));
+  for (std::uint64_t at = 0; at < end; at += sealed_piece_bytes) {
+    sealing.add(file.read({at, std::min(sealed_piece_bytes, end - at)}));
   }
   const Bytes frame = file.read({end, seal_frame_bytes});
   Sha256Digest seal{};

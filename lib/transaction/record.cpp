@@ -7,6 +7,7 @@
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/letters.hpp"
 
 namespace tare {
 namespace {
@@ -93,7 +94,7 @@ Witness witness_place(const FileRecord& record) {
 bool is_store_name(const std::string& part) {
   constexpr std::string_view name = ".tare";
   return std::equal(part.begin(), part.end(), name.begin(), name.end(),
-                    [](char a, char b) { return a == b || (a >= 'A' && a <= 'Z' && a - 'A' + 'a' == b); });
+                    [](char a, char b) { return small_letter(a) == b; });
 }
 
 bool is_inside_name(const std::string& name) {

@@ -14,8 +14,6 @@
 namespace tare {
 namespace {
 
-constexpr int attempts = 16;  // claims lost to others that finished in between
-
 Pending described(const Store& store, const Journal& journal, PendingState state) {
   Pending pending;
   pending.state = state;
@@ -182,7 +180,7 @@ std::vector<Pending> recover(const Scope& scope, const RecoverOptions& options) 
 }
 
 Claim claim(const Folder& home, const Scope& scope, mode_t mode, const RecoverOptions& options) {
-  for (int attempt = 0; attempt < attempts; ++attempt) {
+  for (int attempt = 0; attempt < claim_attempts; ++attempt) {
     auto held = Claim::create(home, scope.key(), mode);
     if (!held) {
       if (const auto store = Store::find(home, scope.key())) recover(*store, options);

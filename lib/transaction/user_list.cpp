@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t most_bytes = 4096;  ///< of a line, with its end
 constexpr std::size_t name_part = 0, id_part = 2, home_part = 5, part_count = 7;
 
-std::vector<std::string_view> parts_of(std::string_view line) {
+std::vector<std::string_view> columns_of(std::string_view line) {
   std::vector<std::string_view> parts;
   for (std::size_t start = 0; start <= line.size();) {
     const std::size_t end = std::min(line.find(':', start), line.size());
@@ -42,7 +42,7 @@ std::optional<User> user_in(std::istream& list, uid_t id) {
       list.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
       continue;
     }
-    const auto parts = parts_of(line.data());
+    const auto parts = columns_of(line.data());
     if (parts.size() != part_count || parts[name_part].empty() || number_of(parts[id_part]) != id) continue;
     return User{std::string(parts[name_part]), std::string(parts[home_part])};
   }

@@ -11,7 +11,7 @@ namespace tare {
 
 namespace {
 
-constexpr int deepest = 3;
+constexpr int deepest_save = 3;
 constexpr std::size_t most_entries = 20'000;
 
 struct Signature {
@@ -35,7 +35,7 @@ void sign(const std::string& path, const Files& files, int depth, Signature& sig
     signature.newest = std::max(signature.newest, there.st_mtim.tv_sec);
     return;
   }
-  if (depth == deepest) return;
+  if (depth == deepest_save) return;
   try {
     auto entries = files.list(path);
     std::ranges::sort(entries, {}, &FileEntry::name);

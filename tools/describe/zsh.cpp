@@ -7,7 +7,7 @@
 namespace {
 
 /// Inside '...' of zsh, and there between brackets or colons of _arguments.
-std::string quoted(const std::string& text) {
+std::string quoted_inside(const std::string& text) {
   std::string out;
   for (const char letter : text) {
     if (letter == '\'') {
@@ -24,7 +24,7 @@ std::string quoted(const std::string& text) {
 std::string argument(const Option& option, const std::string& name) {
   const std::vector<std::string> words = words_for(option);
   const std::string action = words.empty() ? "_files" : fmt::format("({})", fmt::join(words, " "));
-  return fmt::format(":{}:{}", quoted(name), action);
+  return fmt::format(":{}:{}", quoted_inside(name), action);
 }
 
 std::string specification(const Option& option) {
@@ -36,7 +36,7 @@ std::string specification(const Option& option) {
   for (const std::string& name : names) {
     const std::string value = takes_value(option) ? (name.starts_with("--") ? "=" : "+") : "";
     const std::string apart = is_repeated(option) ? "*" : fmt::format("({})", fmt::join(names, " "));
-    all += fmt::format("{}'{}{}{}[{}]{}'", all.empty() ? "" : " ", apart, name, value, quoted(option.purpose),
+    all += fmt::format("{}'{}{}{}[{}]{}'", all.empty() ? "" : " ", apart, name, value, quoted_inside(option.purpose),
                        takes_value(option) ? argument(option, value_name(option)) : "");
   }
   return all;
@@ -44,7 +44,7 @@ std::string specification(const Option& option) {
 
 std::string described(const std::vector<Verb>& verbs) {
   std::string text;
-  for (const Verb& verb : verbs) text += fmt::format("        '{}:{}'\n", verb.name, quoted(verb.purpose));
+  for (const Verb& verb : verbs) text += fmt::format("        '{}:{}'\n", verb.name, quoted_inside(verb.purpose));
   return text;
 }
 

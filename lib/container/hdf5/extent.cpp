@@ -7,7 +7,7 @@
 namespace tare {
 namespace {
 
-constexpr std::size_t most_told = 8;
+constexpr std::size_t most_gaps_told = 8;
 
 /// From the first byte that is not zero to the last one; empty where all are.
 Span without_zeros(const Source& source, Span gap) {
@@ -34,7 +34,7 @@ std::vector<std::string> hdf5_unused_bytes(const Source& source, std::vector<Spa
   std::vector<std::string> told;
   std::uint64_t at = 0;
   for (const Span span : used) {
-    if (span.offset > at && told.size() < most_told) {
+    if (span.offset > at && told.size() < most_gaps_told) {
       const Span rest = without_zeros(source, {at, span.offset - at});
       if (rest.size > 0) told.push_back(fmt::format("{} bytes at offset {} belong to nothing", rest.size, rest.offset));
     }

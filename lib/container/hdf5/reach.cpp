@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/holds.hpp"
+#include "lib/base/is_zero.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/hdf5/extent.hpp"
 #include "lib/container/keras_config.hpp"
@@ -39,15 +41,6 @@ constexpr Hdf5TextBounds every_text{std::uint64_t{1} << 16, limits::max_small_te
 constexpr std::string_view harmless_findings[] = {"left-open"};
 
 constexpr std::uint64_t heap_id_size = 16;
-
-template <typename Range>
-bool holds(const Range& range, const auto& value) {
-  return std::find(std::begin(range), std::end(range), value) != std::end(range);
-}
-
-bool is_zero(ByteView bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
-}
 
 bool is_variable(const Hdf5Type& type) {
   return type.form == Hdf5Type::Form::variable_text || type.name == "variable-length";

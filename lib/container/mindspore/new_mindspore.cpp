@@ -8,20 +8,16 @@
 #include <string_view>
 
 #include "lib/base/error.hpp"
+#include "lib/container/varint.hpp"
 
 namespace tare {
 namespace {
 
-constexpr auto type_names = std::to_array<std::pair<std::string_view, std::string_view>>({
+constexpr auto mindspore_types = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"float32", "Float32"},
     {"int32", "Int32"},
     {"int64", "Int64"},
 });
-
-void append_varint(Bytes& to, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) to.push_back(static_cast<std::byte>(value | 0x80));
-  to.push_back(static_cast<std::byte>(value));
-}
 
 void append_run(Bytes& to, std::uint64_t field, ByteView contents) {
   constexpr std::uint64_t length_delimited = 2;
@@ -36,7 +32,7 @@ Bytes tensor_message(const DocumentTensor& tensor) {
     append_varint(message, 1 << 3);
     append_varint(message, static_cast<std::uint64_t>(size));
   }
-  for (const auto& [type, spelled] : type_names) {
+  for (const auto& [type, spelled] : mindspore_types) {
     if (type == tensor.type.name) append_run(message, 2, as_bytes(spelled));
   }
   append_run(message, 3, tensor.elements);

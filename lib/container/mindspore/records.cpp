@@ -9,6 +9,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/keyed_hash.hpp"
+#include "lib/base/letters.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/protobuf.hpp"
 
@@ -156,12 +157,9 @@ class RecordReader {
 
 Tensor described(const MindsporeParameter& parameter) {
   // MindSpore's names of types are torch's, with capitals: "Float32", "BFloat16".
-  std::string lower = parameter.type;
-  const auto to_lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  std::transform(lower.begin(), lower.end(), lower.begin(), to_lower);
   Tensor tensor;
   tensor.library = "tensor";
-  tensor.type = element_type(lower);
+  tensor.type = element_type(in_small_letters(parameter.type));
   tensor.shape = parameter.shape;
   return tensor;
 }

@@ -7,12 +7,12 @@ namespace {
 
 using Form = MsgpackLead::Form;
 
-struct Row {
+struct LeadRow {
   std::uint8_t first, last;
   MsgpackLead lead;  ///< where a length is `fixed`, it counts from here
 };
 
-constexpr auto rows = std::to_array<Row>({
+constexpr auto lead_rows = std::to_array<LeadRow>({
     {0x00, 0x7f, {Form::small_integer}},
     {0x80, 0x8f, {Form::pairs}},
     {0x90, 0x9f, {Form::items}},
@@ -54,7 +54,7 @@ constexpr auto rows = std::to_array<Row>({
 
 MsgpackLead msgpack_lead(std::byte byte) {
   const auto value = std::to_integer<std::uint8_t>(byte);
-  for (const Row& row : rows) {
+  for (const LeadRow& row : lead_rows) {
     if (value < row.first || value > row.last) continue;
     MsgpackLead lead = row.lead;
     if (row.first != row.last) lead.fixed = static_cast<std::uint8_t>(value - row.first);

@@ -13,8 +13,8 @@
 namespace tare {
 namespace {
 
-constexpr std::string_view magic = "\x93NUMPY";
-constexpr std::uint64_t prefix_size = 8;  // magic, version
+constexpr std::string_view npy_magic = "\x93NUMPY";
+constexpr std::uint64_t npy_prefix_size = 8;  // magic, version
 /// numpy's own limit for headers that it evaluates.
 constexpr std::uint64_t longest_header = 10000;
 
@@ -146,24 +146,24 @@ bool is_data_type(std::string_view type) {
 }  // namespace
 
 bool starts_like_npy(ByteView head) {
-  return as_text(head).starts_with(magic);
+  return as_text(head).starts_with(npy_magic);
 }
 
 NpyHeader read_npy(const std::shared_ptr<const Source>& source, std::uint64_t begin) {
   const std::uint64_t all = source->size();
   const std::uint64_t left = begin < all ? all - begin : 0;
-  if (left < prefix_size + 4) fail(*source, begin, "cut short");
-  const Bytes prefix = source->read({begin, prefix_size + 4});
+  if (left < npy_prefix_size + 4) fail(*source, begin, "cut short");
+  const Bytes prefix = source->read({begin, npy_prefix_size + 4});
   const auto version = std::to_integer<unsigned>(prefix[6]);
   if (!starts_like_npy(prefix) || version < 1 || version > 3) fail(*source, begin, "no .npy of versions 1 to 3");
   const std::uint64_t length_size = version == 1 ? 2 : 4;
-  const std::uint64_t length = version == 1 ? load_le<std::uint16_t>(prefix.data() + prefix_size)
-                                            : load_le<std::uint32_t>(prefix.data() + prefix_size);
-  const std::uint64_t head = prefix_size + length_size + length;
+  const std::uint64_t length = version == 1 ? load_le<std::uint16_t>(prefix.data() + npy_prefix_size)
+                                            : load_le<std::uint32_t>(prefix.data() + npy_prefix_size);
+  const std::uint64_t head = npy_prefix_size + length_size + length;
   if (length > longest_header || head > left) {
     fail(*source, begin, fmt::format("its header says it is {} bytes long", length));
   }
-  const Bytes text = source->read({begin + prefix_size + length_size, length});
+  const Bytes text = source->read({begin + npy_prefix_size + length_size, length});
   auto described = HeaderText(as_text(text)).read();
   if (!described) fail(*source, begin, "its header is no description of an array");
 

@@ -17,13 +17,13 @@ namespace {
 constexpr std::uint64_t longest_meta = 4096;
 constexpr std::string_view blanks = " \t\r\n";
 
-struct TypeName {
+struct OneflowType {
   std::string_view name;
   std::string_view type;
 };
 
 /// oneflow/core/common/data_type.proto.
-constexpr auto type_names = std::to_array<TypeName>({
+constexpr auto oneflow_types = std::to_array<OneflowType>({
     {"kFloat", "float32"},
     {"kDouble", "float64"},
     {"kInt8", "int8"},
@@ -72,8 +72,8 @@ Tensor described(const Source& source) {
     if (name == "dim" && tensor.shape.size() < limits::max_tensor_dimensions) {
       tensor.shape.push_back(dimension(source, value));
     } else if (name == "data_type") {
-      const auto known = std::ranges::find(type_names, value, &TypeName::name);
-      if (known != type_names.end()) tensor.type = element_type(known->type);
+      const auto known = std::ranges::find(oneflow_types, value, &OneflowType::name);
+      if (known != oneflow_types.end()) tensor.type = element_type(known->type);
     } else {
       fail(source, "a description that tare does not know");
     }

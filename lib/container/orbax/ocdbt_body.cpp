@@ -15,8 +15,7 @@ namespace {
 
 // Magic number (big-endian), length of all (little-endian), version, compression; the body; CRC-32C of all before it.
 constexpr std::size_t fixed_head = sizeof(std::uint32_t) + sizeof(std::uint64_t);
-constexpr std::size_t crc_size = sizeof(std::uint32_t);
-constexpr std::uint64_t version = 0;
+constexpr std::uint64_t body_version = 0;
 enum Compression : std::uint64_t { plain = 0, zstd = 1 };
 
 constexpr std::size_t max_path_bytes = limits::max_zip_name_bytes;
@@ -35,20 +34,20 @@ Bytes big_endian(std::uint32_t number) {
 }  // namespace
 
 Bytes ocdbt_body(ByteView envelope, std::uint32_t magic, std::uint64_t most, const std::string& name, Budget& budget) {
-  if (envelope.size() < fixed_head + crc_size) fail_at(name, "too short");
+  if (envelope.size() < fixed_head + crc32c_size) fail_at(name, "too short");
   if (Bytes(envelope.begin(), envelope.begin() + sizeof magic) != big_endian(magic)) {
     fail_at(name, fmt::format("does not begin with {:08x}", magic));
   }
   if (load_le<std::uint64_t>(envelope.data() + sizeof magic) != envelope.size()) {
     fail_at(name, fmt::format("{} bytes are not as many as its head says", envelope.size()));
   }
-  const ByteView covered = envelope.first(envelope.size() - crc_size);
+  const ByteView covered = envelope.first(envelope.size() - crc32c_size);
   if (load_le<std::uint32_t>(covered.data() + covered.size()) != crc32c(covered)) fail_at(name, "its CRC-32C is wrong");
   ByteView rest = covered.subspan(fixed_head);
   const auto its_version = take_varint(rest);
   const auto compression = take_varint(rest);
   if (!its_version || !compression) fail_at(name, "too short");
-  if (*its_version != version || *compression > Compression::zstd) {
+  if (*its_version != body_version || *compression > Compression::zstd) {
     throw Error(Status::unsupported, fmt::format("{}: OCDBT version {}, compression {}, which tare does not know", name,
                                                  *its_version, *compression));
   }
@@ -59,12 +58,12 @@ Bytes ocdbt_body(ByteView envelope, std::uint32_t magic, std::uint64_t most, con
 
 Bytes ocdbt_envelope(std::uint32_t magic, ByteView body, std::optional<int> level) {
   Bytes rest;
-  append_varint(rest, version);
+  append_varint(rest, body_version);
   append_varint(rest, level ? Compression::zstd : Compression::plain);
   const Bytes content = level ? zstd_frame(body, *level) : Bytes(body.begin(), body.end());
   rest.insert(rest.end(), content.begin(), content.end());
   Bytes envelope = big_endian(magic);
-  append_le(envelope, std::uint64_t{fixed_head + rest.size() + crc_size});
+  append_le(envelope, std::uint64_t{fixed_head + rest.size() + crc32c_size});
   envelope.insert(envelope.end(), rest.begin(), rest.end());
   append_le(envelope, crc32c(envelope));
   return envelope;

@@ -13,7 +13,7 @@ constexpr std::uint64_t uuid_size = 16;
 constexpr std::uint64_t most_arity_log2 = 16;
 constexpr std::uint64_t time_size = sizeof(std::uint64_t);
 
-enum Kind : std::uint64_t { single = 0, numbered = 1 };
+enum ManifestKind : std::uint64_t { single = 0, numbered = 1 };
 
 void read_configuration(OcdbtColumns& columns, OcdbtManifest& manifest, const std::string& name) {
   columns.run(uuid_size);
@@ -26,10 +26,10 @@ void read_configuration(OcdbtColumns& columns, OcdbtManifest& manifest, const st
     manifest.zstd_level = static_cast<int>(load_le<std::int32_t>(level.data()));
   }
   if (manifest.arity_log2 == 0 || manifest.arity_log2 > most_arity_log2) columns.fail("a bad configuration");
-  if (kind == Kind::single && compression <= 1) return;
+  if (kind == ManifestKind::single && compression <= 1) return;
   throw Error(Status::unsupported,
               fmt::format("{}: an OCDBT database {}, which tare does not read", name,
-                          kind == Kind::single ? "compressed another way" : "with numbered manifests"));
+                          kind == ManifestKind::single ? "compressed another way" : "with numbered manifests"));
 }
 
 void read_versions(OcdbtColumns& columns, OcdbtManifest& manifest) {

@@ -14,19 +14,18 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t crc_size = sizeof(std::uint32_t);
 constexpr std::uint64_t shard_index_size = 2 * sizeof(std::uint64_t);
 /// What tensorstore, which Orbax writes with, takes where none is asked for. Chunks of one number are stored plainly in
 /// their frame at every level.
 constexpr int zstd_level = 1;
 
-struct TypeName {
+struct ZarrType {
   std::string_view zarr;
   std::string_view name;
 };
 
 /// Version 2 spells types as numpy does; of version 3 the names are ours.
-constexpr auto type_names = std::to_array<TypeName>({
+constexpr auto zarr_types = std::to_array<ZarrType>({
     {"|b1", "bool"},
     {"|i1", "int8"},
     {"|u1", "uint8"},
@@ -65,8 +64,8 @@ class DocumentReader {
 
   void read_type(std::string_view stored) {
     const auto row =
-        std::find_if(type_names.begin(), type_names.end(), [&](const TypeName& t) { return t.zarr == stored; });
-    array_.tensor.type = element_type(row == type_names.end() ? stored : row->name);
+        std::find_if(zarr_types.begin(), zarr_types.end(), [&](const ZarrType& t) { return t.zarr == stored; });
+    array_.tensor.type = element_type(row == zarr_types.end() ? stored : row->name);
     if (array_.tensor.type.size == 0) refuse(fmt::format("of type {}", stored));
   }
 
@@ -163,7 +162,7 @@ class ChunkDecoder {
   [[nodiscard]] Bytes without(ZarrCodec codec, Bytes bytes) const {
     switch (codec) {
       case ZarrCodec::zstd:
-        return zstd_content(bytes, size_ + shard_index_size + 2 * crc_size, name_, budget_);
+        return zstd_content(bytes, size_ + shard_index_size + 2 * crc32c_size, name_, budget_);
       case ZarrCodec::crc32c:
         return checked(std::move(bytes));
       case ZarrCodec::shard_of_one:
@@ -174,16 +173,16 @@ class ChunkDecoder {
 
  private:
   [[nodiscard]] Bytes checked(Bytes bytes) const {
-    if (bytes.size() < crc_size) fail("is too short for a checksum");
-    const ByteView covered = ByteView(bytes).first(bytes.size() - crc_size);
+    if (bytes.size() < crc32c_size) fail("is too short for a checksum");
+    const ByteView covered = ByteView(bytes).first(bytes.size() - crc32c_size);
     if (load_le<std::uint32_t>(covered.data() + covered.size()) != crc32c(covered)) fail("its CRC-32C is wrong");
     bytes.resize(covered.size());
     return bytes;
   }
 
   [[nodiscard]] Bytes inner_chunk(Bytes bytes) const {
-    if (bytes.size() < shard_index_size + crc_size) fail("is too short for a shard");
-    const std::uint64_t end = bytes.size() - shard_index_size - crc_size;
+    if (bytes.size() < shard_index_size + crc32c_size) fail("is too short for a shard");
+    const std::uint64_t end = bytes.size() - shard_index_size - crc32c_size;
     const Bytes index = checked({bytes.begin() + static_cast<std::ptrdiff_t>(end), bytes.end()});
     const auto offset = load_le<std::uint64_t>(index.data());
     const auto size = load_le<std::uint64_t>(index.data() + sizeof(std::uint64_t));

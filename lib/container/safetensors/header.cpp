@@ -16,14 +16,12 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t length_size = 8;
-
-struct TypeName {
+struct SafetensorsType {
   std::string_view stored;
   std::string_view type;
 };
 
-constexpr auto type_names = std::to_array<TypeName>({
+constexpr auto safetensors_types = std::to_array<SafetensorsType>({
     {"F64", "float64"},
     {"F32", "float32"},
     {"F16", "float16"},
@@ -45,14 +43,14 @@ constexpr auto type_names = std::to_array<TypeName>({
 /// Null where tare does not know it.
 const ElementType* type_named(std::string_view stored) {
   static const auto types = [] {
-    std::array<ElementType, type_names.size()> all;
-    std::transform(type_names.begin(), type_names.end(), all.begin(),
-                   [](const TypeName& row) { return element_type(row.type); });
+    std::array<ElementType, safetensors_types.size()> all;
+    std::transform(safetensors_types.begin(), safetensors_types.end(), all.begin(),
+                   [](const SafetensorsType& row) { return element_type(row.type); });
     return all;
   }();
-  const auto row =
-      std::find_if(type_names.begin(), type_names.end(), [&](const TypeName& n) { return n.stored == stored; });
-  return row == type_names.end() ? nullptr : &types[static_cast<std::size_t>(row - type_names.begin())];
+  const auto row = std::find_if(safetensors_types.begin(), safetensors_types.end(),
+                                [&](const SafetensorsType& n) { return n.stored == stored; });
+  return row == safetensors_types.end() ? nullptr : &types[static_cast<std::size_t>(row - safetensors_types.begin())];
 }
 
 class HeaderReader {
@@ -63,7 +61,7 @@ class HeaderReader {
         text_(text),
         lexer_(as_text(text), name_) {
     if (budget_ != nullptr) budget_->take_steps(JsonLexer::steps_a_byte * text.size());
-    const std::uint64_t begin = length_size + text.size();
+    const std::uint64_t begin = safetensors_length_size + text.size();
     header_.data = {begin, source.size() - begin};
   }
 
@@ -111,19 +109,19 @@ class HeaderReader {
   }
 
   void take_member() {
-    const std::uint64_t begin = length_size + lexer_.at();
+    const std::uint64_t begin = safetensors_length_size + lexer_.at();
     const std::string_view name = read_key();
     if (name == "__metadata__") {
       if (header_.metadata_member.size != 0) fail_of_doubles();
       read_metadata();
-      header_.metadata_member = {begin, length_size + lexer_.at() - begin};
+      header_.metadata_member = {begin, safetensors_length_size + lexer_.at() - begin};
       return;
     }
     SafetensorsEntry entry;
     entry.name = keep_name(name);
     read_entry(entry);
     entry.described = {static_cast<std::uint32_t>(begin),
-                       static_cast<std::uint32_t>(length_size + lexer_.at() - begin)};
+                       static_cast<std::uint32_t>(safetensors_length_size + lexer_.at() - begin)};
     if (budget_ != nullptr) budget_->take_memory(sizeof entry + entry.name.count + 8 * entry.shape.count);
     header_.entries.push_back(entry);
   }
@@ -275,14 +273,14 @@ SafetensorsHeader SafetensorsHeader::of(const SafetensorsEntry& entry) const {
 }
 
 SafetensorsHeader read_safetensors_header(const Source& source) {
-  const Bytes prefix = source.read({0, length_size});
+  const Bytes prefix = source.read({0, safetensors_length_size});
   const auto length = load_le<std::uint64_t>(prefix.data());
   if (length > limits::max_safetensors_header_bytes) {
     throw Error(
         Status::refused, fmt::format("{}: a safetensors header of {} bytes", source.name(), length),
         fmt::format("the format allows {}: its own reader takes no such file", limits::max_safetensors_header_bytes));
   }
-  const Bytes text = source.read({length_size, length});
+  const Bytes text = source.read({safetensors_length_size, length});
   return HeaderReader(source, text).read();
 }
 

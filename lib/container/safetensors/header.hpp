@@ -14,6 +14,8 @@
 
 namespace tare {
 
+inline constexpr std::uint64_t safetensors_length_size = 8;  ///< of the header, in front of it
+
 /// A part of what a header keeps for all of its entries: there can be a million of them.
 struct SafetensorsRun {
   std::uint32_t first = 0, count = 0;

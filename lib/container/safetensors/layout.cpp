@@ -13,8 +13,7 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t length_size = 8;
-constexpr std::uint64_t alignment = 8;  ///< of what follows a header, as the format's own writer has it
+constexpr std::uint64_t data_alignment = 8;  ///< of what follows a header, as the format's own writer has it
 
 class Layout {
  public:
@@ -29,7 +28,7 @@ class Layout {
   }
 
   FileChange change(const std::string& meaning) const {
-    const Bytes old_header = image_.read({length_size, header_.data.offset - length_size});
+    const Bytes old_header = image_.read({safetensors_length_size, header_.data.offset - safetensors_length_size});
     Bytes anew = new_header(as_text(old_header));
     FileChange change;
     if (anew.size() > old_header.size()) {
@@ -37,7 +36,7 @@ class Layout {
       return change;
     }
     anew.resize(old_header.size(), std::byte{' '});
-    change.patches = differing_runs(old_header, anew, length_size, "places of tensors in the header");
+    change.patches = differing_runs(old_header, anew, safetensors_length_size, "places of tensors in the header");
     change.splice = Splice{moved_.offset, image_.read(moved_), tail_, meaning};
     return change;
   }
@@ -84,8 +83,10 @@ class Layout {
     if (header_.metadata_member.size > 0) members.emplace_back(header_.metadata_member, nullptr);
     std::sort(members.begin(), members.end(),
               [](const auto& a, const auto& b) { return a.first.offset < b.first.offset; });
-    const auto part = [&](std::uint64_t from, std::uint64_t to) { return old.substr(from - length_size, to - from); };
-    std::string text(part(length_size, members.front().first.offset));
+    const auto part = [&](std::uint64_t from, std::uint64_t to) {
+      return old.substr(from - safetensors_length_size, to - from);
+    };
+    std::string text(part(safetensors_length_size, members.front().first.offset));
     bool is_first = true;
     std::uint64_t end = members.front().first.offset;
     for (const auto& [member, entry] : members) {
@@ -112,7 +113,7 @@ class Layout {
 
   [[nodiscard]] std::string new_member(std::string_view old, const SafetensorsEntry& entry) const {
     const Span place = places_[number_of(entry)];
-    std::string text(old.substr(entry.described.first - length_size, entry.described.count));
+    std::string text(old.substr(entry.described.first - safetensors_length_size, entry.described.count));
     // The lists of its shape and its place.
     const std::string object = "{" + text + "}";
     const PlainTree member = read_json(as_bytes(object), image_.name());
@@ -137,7 +138,7 @@ class Layout {
   /// All of a file that is small.
   [[nodiscard]] Splice with_longer_header(Bytes anew, const std::string& meaning) const {
     if (image_.size() > limits::max_tensor_read_bytes) refuse(image_.size());
-    anew.resize((anew.size() + alignment - 1) / alignment * alignment, std::byte{' '});
+    anew.resize((anew.size() + data_alignment - 1) / data_alignment * data_alignment, std::byte{' '});
     Bytes after;
     append_le(after, static_cast<std::uint64_t>(anew.size()));
     const Bytes kept = image_.read({header_.data.offset, moved_.offset - header_.data.offset});

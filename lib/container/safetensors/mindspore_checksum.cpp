@@ -17,12 +17,12 @@
 namespace tare {
 namespace {
 
-constexpr std::string_view key = "crc_num";
+constexpr std::string_view checksum_key = "crc_num";
 /// Of larger images the checksum is not computed: that would read every tensor.
 constexpr std::uint64_t most_read = limits::max_tensor_read_bytes;
 
 /// What one tensor adds behind its name.
-struct Part {
+struct SummedPart {
   const SafetensorsEntry* entry;
   std::string_view name;
   bool is_count;  ///< zero bytes, as many as the number says
@@ -34,11 +34,11 @@ bool is_count(const SafetensorsEntry& entry) {
 }
 
 /// In the order of names. Nothing where a number says that there are fewer than no bytes, or more than can be counted.
-std::optional<std::vector<Part>> parts_of(const Source& image, const SafetensorsHeader& header) {
-  std::vector<Part> parts;
+std::optional<std::vector<SummedPart>> parts_of(const Source& image, const SafetensorsHeader& header) {
+  std::vector<SummedPart> parts;
   parts.reserve(header.entries.size());
   for (const SafetensorsEntry& entry : header.entries) {
-    Part part{&entry, header.name(entry), is_count(entry), entry.place.size};
+    SummedPart part{&entry, header.name(entry), is_count(entry), entry.place.size};
     if (part.is_count) {
       const Bytes element = image.read(entry.place);
       if (element.size() != entry.type().size) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<std::vector<Part>> parts_of(const Source& image, const Safetensors
     }
     parts.push_back(part);
   }
-  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.name < b.name; });
+  std::sort(parts.begin(), parts.end(), [](const SummedPart& a, const SummedPart& b) { return a.name < b.name; });
   return parts;
 }
 
@@ -57,7 +57,7 @@ std::optional<std::uint32_t> computed(const Source& image, const SafetensorsHead
   const auto parts = parts_of(image, header);
   if (!parts) return std::nullopt;
   std::uint32_t crc = 0;
-  for (const Part& part : *parts) {
+  for (const SummedPart& part : *parts) {
     crc = crc32_joined(crc, crc32(as_bytes(part.name)), part.name.size());
     const std::uint32_t own = part.is_count ? crc32_of_zeros(part.size) : crc32(image.read(part.entry->place));
     crc = crc32_joined(crc, own, part.size);
@@ -73,7 +73,8 @@ std::optional<std::uint32_t> number_of(std::string_view text) {
 }
 
 [[noreturn]] void throw_damaged(const Source& image) {
-  throw Error(Status::corrupt, fmt::format("{}: its checksum ({}) is not that of its tensors", image.name(), key),
+  throw Error(Status::corrupt,
+              fmt::format("{}: its checksum ({}) is not that of its tensors", image.name(), checksum_key),
               "an edit would hide the damage: take another copy");
 }
 
@@ -85,7 +86,7 @@ std::uint32_t followed(const Source& image, const SafetensorsHeader& header, std
   for (const Patch& patch : patches) {
     std::uint64_t behind = 0;
     for (std::size_t i = parts->size(); i-- > 0;) {
-      const Part& part = (*parts)[i];
+      const SummedPart& part = (*parts)[i];
       const Span place = part.entry->place;
       if (patch.offset < place.offset || patch.offset >= place.end()) {
         behind += part.size + part.name.size();
@@ -108,11 +109,12 @@ std::uint32_t followed(const Source& image, const SafetensorsHeader& header, std
 
 /// The digits in their place: with zeros in front where there are fewer, with spaces taken from the header's end where
 /// there are more.
-Patch written(const Source& image, const SafetensorsHeader& header, std::string_view before, const std::string& after) {
+Patch with_checksum(const Source& image, const SafetensorsHeader& header, std::string_view before,
+                    const std::string& after) {
   constexpr std::uint64_t length_size = 8;
   const Bytes bytes = image.read({length_size, header.data.offset - length_size});
   const std::string_view text = as_text(bytes);
-  const std::string spelled = fmt::format("\"{}\":\"{}\"", key, before);
+  const std::string spelled = fmt::format("\"{}\":\"{}\"", checksum_key, before);
   const std::size_t at = text.find(spelled);
   const std::size_t digits = at + spelled.size() - 1 - before.size();
   const std::size_t more = after.size() - std::min(after.size(), before.size());
@@ -135,7 +137,7 @@ Patch written(const Source& image, const SafetensorsHeader& header, std::string_
 
 std::string_view mindspore_checksum(const SafetensorsHeader& header) {
   for (const auto& [name, value] : header.metadata) {
-    if (name == key) return value;
+    if (name == checksum_key) return value;
   }
   return {};
 }
@@ -152,7 +154,7 @@ Patch mindspore_checksum_patch(const std::shared_ptr<const Source>& image, const
   const auto old_crc = number_of(before);
   if (!old_crc || !mindspore_checksum_holds(*image, header)) throw_damaged(*image);
   if (header.data.size > most_read) {
-    return written(*image, header, before, std::to_string(followed(*image, header, *old_crc, patches)));
+    return with_checksum(*image, header, before, std::to_string(followed(*image, header, *old_crc, patches)));
   }
   FileChange change;
   change.patches.assign(patches.begin(), patches.end());
@@ -161,7 +163,7 @@ Patch mindspore_checksum_patch(const std::shared_ptr<const Source>& image, const
     throw Error(Status::refused, fmt::format("{}: MindSpore cannot save a checksum of that value", image->name()),
                 "its rule takes as many zero bytes as an integer says: it must not be negative");
   }
-  return written(*image, header, before, std::to_string(*crc));
+  return with_checksum(*image, header, before, std::to_string(*crc));
 }
 
 }  // namespace tare

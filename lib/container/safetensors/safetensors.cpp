@@ -20,7 +20,6 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t length_size = 8;
 constexpr const char* damaged = "the file is damaged, or was never written to its end: take another copy";
 
 void require_gapless(std::vector<Span> places, Span data, const std::string& name) {
@@ -219,8 +218,8 @@ FileChange Safetensors::change(std::span<const NodeChange> all) const {
 
 /// Whether an object starts behind the length.
 bool starts_with_object(ByteView head) {
-  if (head.size() < length_size + 2) return false;
-  const std::string_view json = as_text(head.subspan(length_size, 2));
+  if (head.size() < safetensors_length_size + 2) return false;
+  const std::string_view json = as_text(head.subspan(safetensors_length_size, 2));
   return json == "{\"" || json == "{}";
 }
 
@@ -231,7 +230,7 @@ bool starts_like_safetensors(ByteView head) {
 }
 
 bool starts_like_safetensors(const Source& source, ByteView head) {
-  return starts_with_object(head) && load_le<std::uint64_t>(head.data()) <= source.size() - length_size;
+  return starts_with_object(head) && load_le<std::uint64_t>(head.data()) <= source.size() - safetensors_length_size;
 }
 
 std::unique_ptr<Container> open_safetensors(const std::shared_ptr<const Source>& source) {

@@ -19,7 +19,7 @@ constexpr std::uint64_t footer_size = 48;
 constexpr std::uint64_t magic_size = 8;
 constexpr std::uint64_t type_size = 1;
 constexpr std::uint64_t trailer_size = type_size + sizeof(std::uint32_t);
-constexpr std::uint64_t magic = 0xdb4775248b80fb57;
+constexpr std::uint64_t table_magic = 0xdb4775248b80fb57;
 /// As large as any directory may be.
 constexpr std::uint64_t max_table_bytes = limits::max_zip_directory_bytes;
 
@@ -124,7 +124,7 @@ class TableReader {
 bool ends_like_leveldb_table(const Source& source) {
   if (source.size() < footer_size) return false;
   const Bytes end = source.read({source.size() - magic_size, magic_size});
-  return load_le<std::uint64_t>(end.data()) == magic;
+  return load_le<std::uint64_t>(end.data()) == table_magic;
 }
 
 LeveldbTable read_leveldb_table(const Source& source) {

@@ -18,8 +18,6 @@
 namespace tare {
 namespace {
 
-constexpr std::size_t crc_size = sizeof(std::uint32_t);
-
 Bytes stored(std::uint32_t number) {
   Bytes bytes;
   append_le(bytes, number);
@@ -133,7 +131,7 @@ std::vector<PartChange> TensorBundle::change_parts(std::span<const NodeChange> c
   for (const NodeChange& change : changes) {
     const Held& held = held_.at(change.node);
     const BundleItem& item = *held.item;
-    if (!held.is_sound || item.crc_place.size != crc_size) {
+    if (!held.is_sound || item.crc_place.size != crc32c_size) {
       throw Error(Status::corrupt, fmt::format("{}: its checksum in the index does not hold", item.key),
                   "an edit would hide the damage: take another copy");
     }
@@ -148,7 +146,7 @@ std::vector<PartChange> TensorBundle::change_parts(std::span<const NodeChange> c
               bytes.begin() + static_cast<std::ptrdiff_t>(item.crc_place.offset - block.offset));
   }
   for (const auto& [number, bytes] : blocks) {
-    const Span trailer{index_.table.blocks[number].end(), crc_size};
+    const Span trailer{index_.table.blocks[number].end(), crc32c_size};
     patch(0, trailer, index.read(trailer), stored(masked_crc32c(bytes)), "CRC-32C of the index's block");
   }
   std::vector<PartChange> parts;

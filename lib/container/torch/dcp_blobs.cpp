@@ -22,9 +22,9 @@ constexpr std::uint64_t longest_run = std::uint64_t{4} << 20;
 constexpr std::uint64_t widest_gap = std::uint64_t{16} << 10;
 
 /// A file of which some runs are in memory already.
-class ReadAhead final : public Source {
+class BlobsAhead final : public Source {
  public:
-  explicit ReadAhead(std::shared_ptr<const Source> file) : Source(file->budget()), file_(std::move(file)) {}
+  explicit BlobsAhead(std::shared_ptr<const Source> file) : Source(file->budget()), file_(std::move(file)) {}
 
   void read_ahead(Span run) { runs_.emplace_back(run.offset, file_->read(run)); }
 
@@ -161,7 +161,7 @@ class BlobReader {
     const std::string& name = metadata_.files[opened.number];
     try {
       if (!opened.problem.empty()) return tell(Severity::error, "file-not-read", opened.problem, name, {});
-      auto ahead = std::make_shared<ReadAhead>(opened.source);
+      auto ahead = std::make_shared<BlobsAhead>(opened.source);
       for (const Span run : opened.runs) ahead->read_ahead(run);
       part_of_file_[opened.number] = result_.parts.size();
       result_.parts.push_back(name);

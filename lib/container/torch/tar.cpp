@@ -18,24 +18,24 @@
 namespace tare {
 namespace {
 
-constexpr std::size_t block = 512, magic_at = 257;
-constexpr std::string_view magic = "ustar";
+constexpr std::size_t tar_magic_at = 257;
+constexpr std::string_view tar_magic = "ustar";
 constexpr const char* save_anew = "load it with torch, and save it again";
 
 using Streams = std::vector<InnerDocument> (*)(const std::shared_ptr<const Source>& source, const std::string& name);
-struct Part {
+struct TarPart {
   std::string_view name;
   Streams streams;  ///< null: one pickle
 };
 /// The members that torch wrote; the object comes last.
-constexpr auto written =
-    std::to_array<Part>({{"storages", tar_storages}, {"tensors", tar_tensors}, {"pickle", nullptr}});
+constexpr auto tar_parts =
+    std::to_array<TarPart>({{"storages", tar_storages}, {"tensors", tar_tensors}, {"pickle", nullptr}});
 
 /// The place of the pickle, if all members are there that torch wrote.
 std::optional<Span> object_in(const TarArchive& archive) {
-  const auto is_there = [&](const Part& part) { return archive.find(part.name) != nullptr; };
-  if (!std::all_of(written.begin(), written.end(), is_there)) return std::nullopt;
-  return archive.find(written.back().name)->data;
+  const auto is_there = [&](const TarPart& part) { return archive.find(part.name) != nullptr; };
+  if (!std::all_of(tar_parts.begin(), tar_parts.end(), is_there)) return std::nullopt;
+  return archive.find(tar_parts.back().name)->data;
 }
 
 class TorchTar final : public Container {
@@ -66,8 +66,8 @@ class TorchTar final : public Container {
  private:
   void look_at(const TarMember& member, std::vector<InnerDocument>& all) const {
     const auto part =
-        std::find_if(written.begin(), written.end(), [&](const Part& p) { return p.name == member.name; });
-    if (part == written.end() || archive_.find(member.name) != &member) {
+        std::find_if(tar_parts.begin(), tar_parts.end(), [&](const TarPart& p) { return p.name == member.name; });
+    if (part == tar_parts.end() || archive_.find(member.name) != &member) {
       all.push_back({member.name, nullptr, nullptr, "is a member that torch did not write: not read"});
     } else if (part->streams != nullptr) {
       const auto window = std::make_shared<const WindowSource>(source_, member.data, source_->name());
@@ -84,7 +84,7 @@ class TorchTar final : public Container {
 }  // namespace
 
 bool starts_like_tar(ByteView head) {
-  return head.size() >= block && as_text(head).substr(magic_at).starts_with(magic);
+  return head.size() >= tar_block_size && as_text(head).substr(tar_magic_at).starts_with(tar_magic);
 }
 
 std::unique_ptr<Container> open_torch_tar(const std::shared_ptr<const Source>& source) {

@@ -7,12 +7,12 @@
 #include <charconv>
 
 #include "lib/base/error.hpp"
+#include "lib/base/is_zero.hpp"
 
 namespace tare {
 namespace {
 
 // Fields are text, numbers octal.
-constexpr std::uint64_t block = 512;
 constexpr std::size_t name_size = 100, size_at = 124, size_size = 12, sum_at = 148, sum_size = 8, type_at = 156;
 constexpr int octal = 8;
 
@@ -25,10 +25,6 @@ constexpr auto empty_fields = std::to_array<Span>({{157, 100}, {345, 167}});
 std::string_view text_field(ByteView header, std::size_t at, std::size_t size) {
   const std::string_view field = as_text(header).substr(at, size);
   return field.substr(0, std::min(field.find('\0'), field.size()));
-}
-
-bool is_zero(ByteView bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
 }
 
 /// Nothing where the field holds no number.
@@ -44,7 +40,7 @@ class TarReader {
   explicit TarReader(const Source& source) : source_(source) {}
 
   TarArchive read() {
-    while (archive_.members.size() < most_members && source_.size() - at_ >= block && read_member()) {
+    while (archive_.members.size() < most_members && source_.size() - at_ >= tar_block_size && read_member()) {
     }
     look_at_rest();
     return std::move(archive_);
@@ -55,11 +51,11 @@ class TarReader {
 
   /// Not at the block of zeros that ends an archive.
   bool read_member() {
-    const Bytes header = source_.read({at_, block});
+    const Bytes header = source_.read({at_, tar_block_size});
     const std::string name(text_field(header, 0, name_size));
     if (name.empty()) return false;
     std::uint64_t size = 0;
-    const std::uint64_t data_at = at_ + block;
+    const std::uint64_t data_at = at_ + tar_block_size;
     if (!read_octal(text_field(header, size_at, size_size), size) || size > source_.size() - data_at) {
       throw Error(Status::corrupt, fmt::format("{}: the tar member at {} has no size that fits", source_.name(), at_),
                   "the copy was cut short, or damaged: take another one");
@@ -67,7 +63,7 @@ class TarReader {
     look_at_header(header, name);
     archive_.members.push_back({name, {data_at, size}});
     const std::uint64_t end = data_at + size;
-    at_ = std::min(end + (block - end % block) % block, source_.size());
+    at_ = std::min(end + (tar_block_size - end % tar_block_size) % tar_block_size, source_.size());
     if (!is_zero(source_.read({end, at_ - end}))) doubt(fmt::format("bytes stand behind '{}'", name));
     return true;
   }

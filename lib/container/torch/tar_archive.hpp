@@ -9,6 +9,8 @@
 
 namespace tare {
 
+inline constexpr std::uint64_t tar_block_size = 512;
+
 struct TarMember {
   std::string name;
   Span data;

@@ -9,6 +9,7 @@
 #include "lib/base/crc32.hpp"
 #include "lib/base/distant_source.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/letters.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/nested.hpp"
 #include "lib/container/pickle/read/pickle.hpp"
@@ -120,8 +121,8 @@ void TorchRecords::read_byteorder() {
 void TorchRecords::read_version() {
   auto text = small_text(".data/version");
   if (!text) text = small_text("version");
-  const bool is_number = text && !text->empty() && text->size() < 4 &&
-                         std::all_of(text->begin(), text->end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool is_number =
+      text && !text->empty() && text->size() < 4 && std::all_of(text->begin(), text->end(), is_digit);
   if (is_number) return;
   warn("record-version", text ? fmt::format("its version record says '{}', which is no number", *text)
                               : "it has no version record: torch.load refuses it");

@@ -17,7 +17,7 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t alignment = 64;  ///< of payloads, as torch.save has it
+constexpr std::uint64_t payload_alignment = 64;  ///< of payloads, as torch.save has it
 constexpr std::uint64_t verified_bytes = 64
                                          << 10;  ///< records up to this size are read to see whether their CRC is right
 
@@ -91,7 +91,8 @@ struct StoredRecord {
 /// The record's bytes if its header stands at `header`: the payload starts at a multiple of torch's alignment.
 Bytes encoded(const StoredRecord& record, std::uint64_t header) {
   const std::uint64_t unpadded = header + zip::local_size + record.name.size() + 4;
-  const auto padding = static_cast<std::uint16_t>((alignment - unpadded % alignment) % alignment);
+  const auto padding =
+      static_cast<std::uint16_t>((payload_alignment - unpadded % payload_alignment) % payload_alignment);
   const auto size = static_cast<std::uint32_t>(record.content.size());
   Bytes bytes;
   append_le(bytes, zip::local_signature);

@@ -14,7 +14,7 @@
 namespace tare {
 namespace {
 
-constexpr std::size_t most_told = 8;
+constexpr std::size_t most_hidden_told = 8;
 
 /// Sizes, dates, owners, and torch's padding.
 constexpr auto known_extras =
@@ -46,7 +46,7 @@ class Search {
   };
 
   void tell(std::string what) {
-    if (found_.told.size() < most_told) found_.told.push_back("zip: " + std::move(what));
+    if (found_.told.size() < most_hidden_told) found_.told.push_back("zip: " + std::move(what));
   }
 
   void tell_of(const Gap& gap) {

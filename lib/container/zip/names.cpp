@@ -4,19 +4,16 @@
 #include <bit>
 #include <cstring>
 
+#include "lib/base/letters.hpp"
 #include "lib/container/zip/zip.hpp"
 
 namespace tare {
 namespace {
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
-
 bool same_but_case(std::string_view a, std::string_view b) {
   return a.size() == b.size() &&
          (std::memcmp(a.data(), b.data(), a.size()) == 0 ||
-          std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); }));
+          std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return small_letter(x) == small_letter(y); }));
 }
 
 constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;

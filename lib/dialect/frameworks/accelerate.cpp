@@ -7,13 +7,13 @@
 namespace tare {
 namespace {
 
-constexpr auto rank_words = std::to_array<RankWord>({
+constexpr auto accelerate_rank_words = std::to_array<RankWord>({
     {"random_states", true},
 });
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto accelerate_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::highest, "checkpoint_#", {}, {}, FileType::folder},
 });
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto accelerate_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::yes,
      .what = "with FSDP2 and fp16 advances the scaler while it loads: a resumed run does not have this state",
      .helps = "load scaler.pt once more after load_state()",
@@ -25,10 +25,10 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer accelerate_trainer = {
     .name = "accelerate",
-    .rank_words = rank_words,
-    .runs = runs,
+    .rank_words = accelerate_rank_words,
+    .runs = accelerate_runs,
     .marked_file = "*optimizer_0/.metadata",
-    .resumes = resumes,
+    .resumes = accelerate_resumes,
 };
 
 }  // namespace tare

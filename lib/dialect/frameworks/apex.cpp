@@ -34,7 +34,7 @@ constexpr auto amp_object_fields = std::to_array<FieldRule>({
     {"_scale_seq_len", Role::growth_interval},
 });
 
-constexpr auto part_fields = std::to_array<FieldRule>({
+constexpr auto apex_part_fields = std::to_array<FieldRule>({
     {"cur_scale", Role::scale, true},
     {"dynamic_loss_scale", Role::dynamic, true},
     {"cur_iter", Role::step, true},
@@ -43,7 +43,7 @@ constexpr auto part_fields = std::to_array<FieldRule>({
     {"scale_window", Role::growth_interval},
 });
 
-constexpr auto object_fields = std::to_array<FieldRule>({
+constexpr auto apex_object_fields = std::to_array<FieldRule>({
     {"cur_scale", Role::scale, true},
     {"cur_iter", Role::step},
     {"last_overflow_iter", Role::last_overflow_step},
@@ -51,8 +51,8 @@ constexpr auto object_fields = std::to_array<FieldRule>({
     {"scale_window", Role::growth_interval},
 });
 
-constexpr auto module_parts = std::to_array<std::string_view>({"apex"});
-constexpr auto class_names = std::to_array<std::string_view>({"DynamicLossScaler", "LossScaler"});
+constexpr auto apex_module_parts = std::to_array<std::string_view>({"apex"});
+constexpr auto apex_class_names = std::to_array<std::string_view>({"DynamicLossScaler", "LossScaler"});
 
 constexpr auto step_settings = std::to_array<Setting>({
     {Role::growth_tracker, "This apex counts from last_overflow_step: edit that, or step."},
@@ -68,37 +68,37 @@ constexpr auto step_settings = std::to_array<Setting>({
     {Role::initial_scale, "apex takes it from FP16_Optimizer(dynamic_loss_args={'init_scale': ...})."},
 });
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto apex_policies = std::to_array<PolicyUse>({
     {"dynamic_loss_scale", "apex_contrib"},
     {"cur_scale", "apex_fp16_utils"},
     {"", "apex"},
 });
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto apex_each_flag = std::to_array<Flag>({
     {Role::min_scale, "min_loss_scale="},
     {Role::max_scale, "max_loss_scale="},
     {{}, "loss_scale=", "loss_scale"},
 });
-constexpr Flags flags{"amp.initialize(..., ", ", ", ")", each_flag};
+constexpr Flags apex_flags{"amp.initialize(..., ", ", ", ")", apex_each_flag};
 constexpr auto amp_places = std::to_array<KeptAt>({
     {"amp.*", "", "", "apex.amp"},
 });
-constexpr auto object_places = std::to_array<KeptAt>({
+constexpr auto apex_object_places = std::to_array<KeptAt>({
     {"*", "", "", "apex.fp16_utils.FP16_Optimizer"},
 });
-constexpr auto part_places = std::to_array<KeptAt>({
+constexpr auto apex_part_places = std::to_array<KeptAt>({
     {"*", "", "", "apex.contrib.optimizers.FP16_Optimizer"},
 });
-constexpr auto template_fields = std::to_array<TemplateField>({{"loss_scale", "float"}, {"unskipped", "int"}});
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto apex_template_fields = std::to_array<TemplateField>({{"loss_scale", "float"}, {"unskipped", "int"}});
+constexpr auto apex_templates = std::to_array<StateTemplate>({
     {.name = "apex",
      .dialect = &apex_amp_state,
      .policy = "apex",
      .endings = ".pt .pth .ckpt .bin",
      .format = "torch_zip",
-     .fields = template_fields,
+     .fields = apex_template_fields,
      .path = "loss_scaler0"},
 });
-constexpr auto classes = std::to_array<ClassName>({
+constexpr auto apex_classes = std::to_array<ClassName>({
     {"apex.amp.scaler", "LossScaler"},
     {"apex.fp16_utils.loss_scaler", "DynamicLossScaler"},
 });
@@ -112,10 +112,10 @@ constinit const Dialect apex_amp_state = {
     .fields = amp_fields,
     .growth = Growth::when_equal,
     .settings = amp_settings,
-    .policies = policies,
-    .flags = flags,
+    .policies = apex_policies,
+    .flags = apex_flags,
     .places = amp_places,
-    .templates = templates,
+    .templates = apex_templates,
 };
 
 constinit const Dialect apex_amp_object = {
@@ -125,37 +125,37 @@ constinit const Dialect apex_amp_object = {
     .fields = amp_object_fields,
     .growth = Growth::when_equal,
     .settings = amp_settings,
-    .module_parts = module_parts,
-    .policies = policies,
-    .flags = flags,
-    .places = object_places,
+    .module_parts = apex_module_parts,
+    .policies = apex_policies,
+    .flags = apex_flags,
+    .places = apex_object_places,
 };
 
 constinit const Dialect apex_part = {
     .name = "apex",
     .framework = "apex's FP16_Optimizer",
     .form = Form::part,
-    .fields = part_fields,
+    .fields = apex_part_fields,
     .growth = Growth::modulo,
     .settings = step_settings,
-    .policies = policies,
-    .flags = flags,
-    .places = part_places,
+    .policies = apex_policies,
+    .flags = apex_flags,
+    .places = apex_part_places,
 };
 
 constinit const Dialect apex_object = {
     .name = "apex",
     .framework = "apex's FP16_Optimizer",
     .form = Form::object,
-    .fields = object_fields,
+    .fields = apex_object_fields,
     .growth = Growth::modulo,
     .settings = step_settings,
-    .module_parts = module_parts,
-    .class_names = class_names,
-    .policies = policies,
-    .flags = flags,
-    .places = object_places,
-    .classes = classes,
+    .module_parts = apex_module_parts,
+    .class_names = apex_class_names,
+    .policies = apex_policies,
+    .flags = apex_flags,
+    .places = apex_object_places,
+    .classes = apex_classes,
 };
 
 }  // namespace tare

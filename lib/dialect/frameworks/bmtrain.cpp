@@ -7,12 +7,12 @@
 namespace tare {
 namespace {
 
-constexpr auto fields = std::to_array<FieldRule>({
+constexpr auto bmtrain_fields = std::to_array<FieldRule>({
     {"loss_scale_enabled", {}, true},
     {"loss_scale", Role::scale, true},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto bmtrain_settings = std::to_array<Setting>({
     {Role::growth_interval, "BMTrain takes its window from OptimManager(loss_scale_steps=...), 1024 if not given."},
     {Role::growth_tracker, "BMTrain saves no counter: a resumed run counts from 0."},
     {Role::growth_factor, "BMTrain takes it from OptimManager(loss_scale_factor=...), 2 if not given."},
@@ -28,21 +28,21 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::step, "BMTrain counts no steps, only clean ones since the last change, and saves no counter."},
 });
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto bmtrain_policies = std::to_array<PolicyUse>({
     {"", "bmtrain"},
 });
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto bmtrain_each_flag = std::to_array<Flag>({
     {Role::growth_interval, "loss_scale_steps="},
     {Role::growth_factor, "loss_scale_factor="},
     {Role::min_scale, "min_loss_scale="},
     {Role::max_scale, "max_loss_scale="},
 });
-constexpr Flags flags{"OptimManager(..., ", ", ", ")", each_flag};
-constexpr auto places = std::to_array<KeptAt>({
+constexpr Flags bmtrain_flags{"OptimManager(..., ", ", ", ")", bmtrain_each_flag};
+constexpr auto bmtrain_places = std::to_array<KeptAt>({
     {"*", "", "", "BMTrain's OptimManager"},
 });
 
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto bmtrain_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::yes,
      .what = "does not keep steps_since_last_scale: a resumed run counts its window from 0",
      .source = "bmtrain/optim/optim_manager.py, OptimManager.state_dict",
@@ -55,19 +55,19 @@ constinit const Dialect bmtrain_part = {
     .name = "bmtrain",
     .framework = "BMTrain's OptimManager",
     .form = Form::part,
-    .fields = fields,
+    .fields = bmtrain_fields,
     .growth = Growth::not_stored,
-    .settings = settings,
-    .policies = policies,
-    .flags = flags,
-    .places = places,
+    .settings = bmtrain_settings,
+    .policies = bmtrain_policies,
+    .flags = bmtrain_flags,
+    .places = bmtrain_places,
     .never_alone = "BMTrain keeps its scale beside its optimizers' states, and loads no file without them",
 };
 
 constinit const Trainer bmtrain_trainer = {
     .name = "BMTrain",
     .dialect = "bmtrain",
-    .resumes = resumes,
+    .resumes = bmtrain_resumes,
 };
 
 }  // namespace tare

@@ -7,11 +7,12 @@
 namespace tare {
 namespace {
 
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto catalyst_places = std::to_array<KeptAt>({
     {"scaler", "", "stage_key", "Catalyst"},
 });
-constexpr auto marks = std::to_array<std::string_view>({"model_state_dict", "epoch_step", "batch_step", "sample_step"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto catalyst_marks =
+    std::to_array<std::string_view>({"model_state_dict", "epoch_step", "batch_step", "sample_step"});
+constexpr auto catalyst_resumes = std::to_array<Resume>({
     {.when = "from 22.02 on",
      .stored = Resume::Stored::no,
      .what = "keeps no scaler: a resumed fp16 run starts anew at 65536",
@@ -28,9 +29,9 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer catalyst_trainer = {
     .name = "Catalyst",
-    .places = places,
-    .marks = marks,
-    .resumes = resumes,
+    .places = catalyst_places,
+    .marks = catalyst_marks,
+    .resumes = catalyst_resumes,
 };
 
 }  // namespace tare

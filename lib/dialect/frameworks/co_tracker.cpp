@@ -6,8 +6,8 @@
 namespace tare {
 namespace {
 
-constexpr auto marks = std::to_array<std::string_view>({"model", "optimizer", "scheduler", "total_steps"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto co_tracker_marks = std::to_array<std::string_view>({"model", "optimizer", "scheduler", "total_steps"});
+constexpr auto co_tracker_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "keeps no scaler: a resumed mixed-precision run starts anew",
      .source = "facebookresearch/co-tracker#101",
@@ -18,8 +18,8 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer co_tracker_trainer = {
     .name = "CoTracker",
-    .marks = marks,
-    .resumes = resumes,
+    .marks = co_tracker_marks,
+    .resumes = co_tracker_resumes,
 };
 
 }  // namespace tare

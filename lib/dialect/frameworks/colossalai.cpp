@@ -6,14 +6,14 @@
 namespace tare {
 namespace {
 
-constexpr auto fields = std::to_array<FieldRule>({
+constexpr auto colossalai_fields = std::to_array<FieldRule>({
     {"hysteresis", Role::hysteresis, true},
     {"scale", Role::scale, true},
     {"growth_factor", Role::growth_factor, true},
     {"backoff_factor", Role::backoff_factor, true},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto colossalai_settings = std::to_array<Setting>({
     {Role::growth_interval, "ColossalAI takes it from growth_interval, where the plugin or optimizer is made."},
     {Role::growth_tracker, "ColossalAI saves no counter: a resumed run counts from 0."},
     {Role::overflow_tracker, "ColossalAI saves no counter: a resumed run counts from 0."},
@@ -24,36 +24,36 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::dynamic, "ColossalAI's scale is dynamic wherever it saves this state."},
 });
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto colossalai_policies = std::to_array<PolicyUse>({
     {"", "colossalai"},
 });
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto colossalai_each_flag = std::to_array<Flag>({
     {Role::growth_interval, "growth_interval="},
     {Role::min_scale, "min_scale="},
     {Role::max_scale, "max_scale="},
 });
-constexpr Flags flags{"", ", ", "", each_flag};
-constexpr auto places = std::to_array<KeptAt>({
+constexpr Flags colossalai_flags{"", ", ", "", colossalai_each_flag};
+constexpr auto colossalai_places = std::to_array<KeptAt>({
     {"optimizer.grad_scaler", "", "", "ColossalAI"},
 });
-constexpr auto empty_at = std::to_array<EmptyAt>({
+constexpr auto colossalai_empty_at = std::to_array<EmptyAt>({
     {"optimizer.grad_scaler"},
 });
-constexpr auto template_fields = std::to_array<TemplateField>({
+constexpr auto colossalai_template_fields = std::to_array<TemplateField>({
     {"scale", "tensor:float32[1]"},
     {"growth_factor", "float"},
     {"backoff_factor", "float"},
     {"hysteresis", "int"},
 });
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto colossalai_templates = std::to_array<StateTemplate>({
     {.name = "colossalai",
      .dialect = &colossalai_state,
      .policy = "colossalai",
      .endings = ".pt .pth .ckpt .bin",
      .format = "torch_zip",
-     .fields = template_fields},
+     .fields = colossalai_template_fields},
 });
-constexpr auto classes = std::to_array<ClassName>({
+constexpr auto colossalai_classes = std::to_array<ClassName>({
     {"colossalai.amp.naive_amp.grad_scaler.dynamic_grad_scaler", "DynamicGradScaler"},
 });
 
@@ -63,15 +63,15 @@ constinit const Dialect colossalai_state = {
     .name = "colossalai",
     .framework = "ColossalAI",
     .form = Form::map,
-    .fields = fields,
+    .fields = colossalai_fields,
     .growth = Growth::not_stored,
-    .settings = settings,
-    .policies = policies,
-    .flags = flags,
-    .places = places,
-    .empty_at = empty_at,
-    .templates = templates,
-    .classes = classes,
+    .settings = colossalai_settings,
+    .policies = colossalai_policies,
+    .flags = colossalai_flags,
+    .places = colossalai_places,
+    .empty_at = colossalai_empty_at,
+    .templates = colossalai_templates,
+    .classes = colossalai_classes,
 };
 
 }  // namespace tare

@@ -8,15 +8,15 @@
 namespace tare {
 namespace {
 
-constexpr auto rules = std::to_array<Fp8Rule>({
+constexpr auto comfyui_rules = std::to_array<Fp8Rule>({
     scale_of("weight", "scale_weight"),
     calibrated(scale_of("input", "scale_input")),
     scale_of("weight", "weight_scale"),
     scale_of("weight_global", "weight_scale_2"),
     calibrated(scale_of("input", "input_scale")),
 });
-constexpr Fp8Convention conventions[] = {
-    {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, rules},
+constexpr Fp8Convention comfyui_conventions[] = {
+    {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, comfyui_rules},
 };
 
 }  // namespace
@@ -27,7 +27,7 @@ constinit const Dialect comfyui_weight = {
     .framework = "ComfyUI's scaled weights",
     .find_in = found_with_other_weights,
     .telling_word = "scale",
-    .fp8 = {conventions},
+    .fp8 = {comfyui_conventions},
 };
 
 }  // namespace tare

@@ -8,14 +8,14 @@
 namespace tare {
 namespace {
 
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto composer_places = std::to_array<KeptAt>({
     {"state.scaler.*", "", "", "composer"},
     {"scaler.*", "resumption.pkl", "", "composer"},
 });
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto composer_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::link, "latest-rank0.pt", "*-rank0.pt"},
 });
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto composer_resumes = std::to_array<Resume>({
     {.until = "0.8",
      .stored = Resume::Stored::yes,
      .what = "loads the state into a scaler that it replaces after that: a resumed run starts anew at 65536",
@@ -28,10 +28,10 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer composer_trainer = {
     .name = "composer",
-    .places = places,
-    .runs = runs,
+    .places = composer_places,
+    .runs = composer_runs,
     .version_at = "state.metadata.composer_env_info.composer_version",
-    .resumes = resumes,
+    .resumes = composer_resumes,
 };
 
 }  // namespace tare

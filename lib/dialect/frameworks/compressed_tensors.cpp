@@ -7,7 +7,7 @@
 namespace tare {
 namespace {
 
-constexpr auto rules = std::to_array<Fp8Rule>({
+constexpr auto compressed_tensors_rules = std::to_array<Fp8Rule>({
     scale_of("weight", "weight_scale"),
     calibrated(scale_of("input", "input_scale")),
     calibrated(scale_of("output", "output_scale")),
@@ -16,8 +16,8 @@ constexpr auto rules = std::to_array<Fp8Rule>({
     calibrated(scale_of("value", "v_scale")),
     calibrated(scale_of("key_and_value", "kv_scale")),
 });
-constexpr Fp8Convention conventions[] = {
-    {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, rules},
+constexpr Fp8Convention compressed_tensors_conventions[] = {
+    {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, compressed_tensors_rules},
 };
 
 // Packed to 4 bits.
@@ -38,7 +38,7 @@ constinit const Dialect compressed_tensors_weight = {
     .framework = "compressed-tensors' FP8 weights",
     .find_in = found_with_other_weights,
     .telling_word = "scale",
-    .fp8 = {conventions},
+    .fp8 = {compressed_tensors_conventions},
 };
 
 constinit const Dialect compressed_tensors_fp4_weight = {

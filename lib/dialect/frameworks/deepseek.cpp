@@ -8,13 +8,13 @@
 namespace tare {
 namespace {
 
-constexpr auto rules = std::to_array<Fp8Rule>({
+constexpr auto deepseek_rules = std::to_array<Fp8Rule>({
     scale_of("weight", "weight_scale_inv"),
     scale_of("weight", "scale"),
     calibrated(scale_of("input", "activation_scale")),
 });
-constexpr Fp8Convention conventions[] = {
-    {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, rules},
+constexpr Fp8Convention deepseek_conventions[] = {
+    {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, deepseek_rules},
 };
 
 }  // namespace
@@ -25,7 +25,7 @@ constinit const Dialect deepseek_fp8_weight = {
     .framework = "DeepSeek's FP8 weights",
     .find_in = find_stored_weights,
     .telling_word = "scale",
-    .fp8 = {conventions},
+    .fp8 = {deepseek_conventions},
 };
 
 }  // namespace tare

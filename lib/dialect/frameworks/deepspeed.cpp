@@ -15,7 +15,7 @@
 namespace tare {
 namespace {
 
-constexpr auto part_fields = std::to_array<FieldRule>({
+constexpr auto deepspeed_part_fields = std::to_array<FieldRule>({
     {"cur_scale", Role::scale, true},
     {"dynamic_loss_scale", Role::dynamic, true},
     {"cur_iter", Role::step, true},
@@ -26,7 +26,7 @@ constexpr auto part_fields = std::to_array<FieldRule>({
 
 // FP16_UnfusedOptimizer keeps its float32 weights under this key; the fused one flattens them, in fp32_groups_flat.
 constexpr auto optimizer_keys = std::to_array<std::string_view>({"fp32_groups"});
-constexpr auto root_keys = std::to_array<std::string_view>({"ds_version", "ds_config"});
+constexpr auto deepspeed_root_keys = std::to_array<std::string_view>({"ds_version", "ds_config"});
 
 constexpr auto part_settings = std::to_array<Setting>({
     {Role::growth_tracker, "DeepSpeed counts from last_overflow_step: edit that, or step."},
@@ -41,7 +41,7 @@ constexpr auto part_settings = std::to_array<Setting>({
     {Role::initial_scale, "DeepSpeed takes it from fp16.initial_scale_power in its configuration."},
 });
 
-constexpr auto object_fields = std::to_array<FieldRule>({
+constexpr auto deepspeed_object_fields = std::to_array<FieldRule>({
     {"cur_scale", Role::scale, true},
     {"dynamic", Role::dynamic},
     {"cur_iter", Role::step},
@@ -53,10 +53,10 @@ constexpr auto object_fields = std::to_array<FieldRule>({
     {"cur_hysteresis", Role::hysteresis_tracker},
 });
 
-constexpr auto module_parts = std::to_array<std::string_view>({"deepspeed"});
-constexpr auto class_names = std::to_array<std::string_view>({"DynamicLossScaler", "LossScaler"});
+constexpr auto deepspeed_module_parts = std::to_array<std::string_view>({"deepspeed"});
+constexpr auto deepspeed_class_names = std::to_array<std::string_view>({"DynamicLossScaler", "LossScaler"});
 
-constexpr auto object_settings = std::to_array<Setting>({
+constexpr auto deepspeed_object_settings = std::to_array<Setting>({
     {Role::growth_tracker, "DeepSpeed counts from last_overflow_step: edit that, or step."},
     {Role::growth_interval, "A static scale has no window; fp16.loss_scale: 0 in the configuration makes it dynamic."},
     {Role::backoff_factor, "DeepSpeed divides by scale_factor, which is growth_factor here."},
@@ -66,31 +66,31 @@ constexpr auto object_settings = std::to_array<Setting>({
     {Role::dynamic, "Older releases of DeepSpeed tell by the class: DynamicLossScaler or LossScaler."},
 });
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto deepspeed_policies = std::to_array<PolicyUse>({
     {"cur_hysteresis", "deepspeed", "zero"},
     {"fp32_groups", "deepspeed", "unfused"},
     {"dynamic_loss_scale", "deepspeed", "fused"},
     {"cur_iter", "deepspeed", "zero"},
     {"", "deepspeed", "static"},
 });
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto deepspeed_each_flag = std::to_array<Flag>({
     {Role::growth_interval, "\"loss_scale_window\": "},
     {Role::hysteresis, "\"hysteresis\": "},
     {Role::min_scale, "\"min_loss_scale\": "},
 });
-constexpr Flags flags{"\"fp16\": {", ", ", "}", each_flag};
+constexpr Flags deepspeed_flags{"\"fp16\": {", ", ", "}", deepspeed_each_flag};
 // Sources: state_dict() of deepspeed/runtime/engine.py and zero/stage_1_and_2.py.
-constexpr auto around = std::to_array<std::string_view>({"ds_config.fp16"});
-constexpr auto configuration_keys = std::to_array<ConfigurationKey>({
+constexpr auto deepspeed_around = std::to_array<std::string_view>({"ds_config.fp16"});
+constexpr auto deepspeed_configuration_keys = std::to_array<ConfigurationKey>({
     {"min_loss_scale", "min_scale"},
     {"loss_scale_window", "growth_interval"},
     {"hysteresis", "hysteresis"},
 });
-constexpr ConfigurationPlaces configuration{.around = around, .keys = configuration_keys};
-constexpr auto part_places = std::to_array<KeptAt>({
+constexpr ConfigurationPlaces deepspeed_configuration{.around = deepspeed_around, .keys = deepspeed_configuration_keys};
+constexpr auto deepspeed_part_places = std::to_array<KeptAt>({
     {"optimizer", "", "", "DeepSpeed without ZeRO", Authority::own_rank},
 });
-constexpr auto object_places = std::to_array<KeptAt>({
+constexpr auto deepspeed_object_places = std::to_array<KeptAt>({
     {"optimizer_state_dict.loss_scaler", "bf16_*", "", "DeepSpeed ZeRO in bfloat16, which does not use it",
      Authority::own_rank},
     {"optimizer_state_dict.loss_scaler", "", "", "DeepSpeed ZeRO", Authority::own_rank},
@@ -118,7 +118,7 @@ constexpr auto wrapper_fields = std::to_array<TemplateField>({
     {"scale_factor", "number"},
     {"scale_window", "int"},
 });
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto deepspeed_templates = std::to_array<StateTemplate>({
     {.name = "deepspeed zero",
      .dialect = &deepspeed_object,
      .policy = "deepspeed",
@@ -148,7 +148,7 @@ constexpr auto templates = std::to_array<StateTemplate>({
      .path = "optimizer",
      .version_key = "ds_version"},
 });
-constexpr auto classes = std::to_array<ClassName>({
+constexpr auto deepspeed_classes = std::to_array<ClassName>({
     {"deepspeed.runtime.fp16.loss_scaler", "DynamicLossScaler"},
     {"deepspeed.runtime.fp16.loss_scaler", "LossScaler"},
     {"deepspeed.runtime.zero.config", "DeepSpeedZeroConfig"},
@@ -164,7 +164,7 @@ constexpr auto autocast = std::to_array<Condition>({
     {.keys = "ds_config.torch_autocast.enabled"},
     {.keys = "ds_config.torch_autocast.dtype", .says = "float16|fp16|half|torch.float16"},
 });
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto deepspeed_resumes = std::to_array<Resume>({
     {.since = "0.17.2",
      .needs = autocast,
      .what =
@@ -175,24 +175,24 @@ constexpr auto resumes = std::to_array<Resume>({
      .was_run = true},
 });
 
-constexpr auto pointers = std::to_array<RunPointer>({
+constexpr auto deepspeed_pointers = std::to_array<RunPointer>({
     {"latest", name_as_written},
     {"latest_universal", name_as_written, {}, "where checkpoint.load_universal is set"},
 });
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto deepspeed_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::pointed, "global_step#", {}, {}, FileType::folder},
 });
 
 // ---- its rank files. Sources: deepspeed/runtime/engine.py, _save_checkpoint and _save_zero_checkpoint;
 // deepspeed/runtime/zero/stage_1_and_2.py and stage3.py, state_dict.
 
-constexpr auto sizes = std::to_array<StoredSize>({
+constexpr auto deepspeed_sizes = std::to_array<StoredSize>({
     {&RankSizes::data, "dp_world_size"},
     {&RankSizes::model, "mp_world_size"},
     {&RankSizes::zero_stage, "ds_config.zero_optimization.stage"},
     {&RankSizes::partitions, "optimizer_state_dict.partition_count"},
 });
-constexpr auto rank_files = std::to_array<RankFiles>({
+constexpr auto deepspeed_rank_files = std::to_array<RankFiles>({
     {"zero_pp_rank*_mp_rank*_optim_states.pt", {&RankSizes::partitions, &RankSizes::model}},
     {"bf16_zero_pp_rank*_mp_rank*_optim_states.pt", {&RankSizes::partitions, &RankSizes::model}},
     {"zero_pp_rank*_mp_rank*_model_states.pt", {&RankSizes::partitions, &RankSizes::model}},
@@ -264,45 +264,45 @@ constinit const Dialect deepspeed_part = {
     .name = "deepspeed",
     .framework = "DeepSpeed's fp16 optimizer",
     .form = Form::part,
-    .fields = part_fields,
+    .fields = deepspeed_part_fields,
     .growth = Growth::modulo_after_one,
     .settings = part_settings,
     .telling_keys = optimizer_keys,
-    .beside_root_keys = root_keys,
-    .policies = policies,
-    .flags = flags,
-    .configuration = &configuration,
-    .places = part_places,
+    .beside_root_keys = deepspeed_root_keys,
+    .policies = deepspeed_policies,
+    .flags = deepspeed_flags,
+    .configuration = &deepspeed_configuration,
+    .places = deepspeed_part_places,
 };
 
 constinit const Dialect deepspeed_object = {
     .name = "deepspeed",
     .framework = "DeepSpeed's ZeRO loss scaler",
     .form = Form::object,
-    .fields = object_fields,
+    .fields = deepspeed_object_fields,
     .growth = Growth::modulo_either,
     .plain_modulo_until = "DeepSpeed 0.17.0",
-    .settings = object_settings,
-    .module_parts = module_parts,
-    .class_names = class_names,
-    .policies = policies,
-    .flags = flags,
-    .configuration = &configuration,
-    .places = object_places,
-    .templates = templates,
-    .classes = classes,
+    .settings = deepspeed_object_settings,
+    .module_parts = deepspeed_module_parts,
+    .class_names = deepspeed_class_names,
+    .policies = deepspeed_policies,
+    .flags = deepspeed_flags,
+    .configuration = &deepspeed_configuration,
+    .places = deepspeed_object_places,
+    .templates = deepspeed_templates,
+    .classes = deepspeed_classes,
 };
 
 constinit const Trainer deepspeed_trainer = {
     .name = "DeepSpeed",
-    .rank_files = rank_files,
-    .sizes = sizes,
+    .rank_files = deepspeed_rank_files,
+    .sizes = deepspeed_sizes,
     .find_absent = find_absent,
-    .pointers = pointers,
-    .runs = runs,
+    .pointers = deepspeed_pointers,
+    .runs = deepspeed_runs,
     .dialect = "deepspeed",
     .version_at = "ds_version",
-    .resumes = resumes,
+    .resumes = deepspeed_resumes,
 };
 
 }  // namespace tare

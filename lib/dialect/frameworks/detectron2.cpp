@@ -8,15 +8,15 @@
 namespace tare {
 namespace {
 
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto detectron2_places = std::to_array<KeptAt>({
     {"trainer._trainer.grad_scaler", "", "", "detectron2 (DefaultTrainer)"},
     {"trainer.grad_scaler", "", "", "detectron2 (AMPTrainer)"},
 });
-constexpr auto pointers = std::to_array<RunPointer>({
+constexpr auto detectron2_pointers = std::to_array<RunPointer>({
     {"last_checkpoint", last_part_of_path},
 });
-constexpr auto marks = std::to_array<std::string_view>({"model", "optimizer", "scheduler", "iteration"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto detectron2_marks = std::to_array<std::string_view>({"model", "optimizer", "scheduler", "iteration"});
+constexpr auto detectron2_resumes = std::to_array<Resume>({
     {.when = "before November 2021",
      .stored = Resume::Stored::no,
      .what = "keeps no scaler with SOLVER.AMP: a resumed run starts anew at 65536",
@@ -28,10 +28,10 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer detectron2_trainer = {
     .name = "detectron2",
-    .places = places,
-    .pointers = pointers,
-    .marks = marks,
-    .resumes = resumes,
+    .places = detectron2_places,
+    .pointers = detectron2_pointers,
+    .marks = detectron2_marks,
+    .resumes = detectron2_resumes,
 };
 
 }  // namespace tare

@@ -8,14 +8,14 @@
 namespace tare {
 namespace {
 
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto determined_places = std::to_array<KeptAt>({
     {"scaler_state_dict", "", "models_state_dict", "Determined"},
 });
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto determined_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::asked, "*-*-*-*-*", {}, "state_dict.pth"},
 });
-constexpr auto marks = std::to_array<std::string_view>({"models_state_dict", "optimizers_state_dict"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto determined_marks = std::to_array<std::string_view>({"models_state_dict", "optimizers_state_dict"});
+constexpr auto determined_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what =
          "warns that `scaler_state_dict` does not exist where AMP is on, and goes on: that run starts anew at 65536",
@@ -28,10 +28,10 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer determined_trainer = {
     .name = "Determined",
-    .places = places,
-    .runs = runs,
-    .marks = marks,
-    .resumes = resumes,
+    .places = determined_places,
+    .runs = determined_runs,
+    .marks = determined_marks,
+    .resumes = determined_resumes,
 };
 
 }  // namespace tare

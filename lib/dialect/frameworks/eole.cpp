@@ -7,8 +7,8 @@
 namespace tare {
 namespace {
 
-constexpr auto marks = std::to_array<std::string_view>({"training_step", "decay_step", "optimizer"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto eole_marks = std::to_array<std::string_view>({"training_step", "decay_step", "optimizer"});
+constexpr auto eole_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "keeps no scaler: a resumed fp16 run starts anew at 65536",
      .source = "eole/utils/optimizers.py, Optimizer.state_dict",
@@ -19,8 +19,8 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer eole_trainer = {
     .name = "Eole",
-    .marks = marks,
-    .resumes = resumes,
+    .marks = eole_marks,
+    .resumes = eole_resumes,
 };
 
 }  // namespace tare

@@ -7,16 +7,16 @@
 namespace tare {
 namespace {
 
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto fairseq2_places = std::to_array<KeptAt>({
     {"_fp16_loss_scaler.grad_scaler", "", "", "fairseq2", Authority::own_rank},
 });
-constexpr auto rank_words = std::to_array<RankWord>({
+constexpr auto fairseq2_rank_words = std::to_array<RankWord>({
     {"sdp", true},
 });
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto fairseq2_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::highest, "step_#", {}, "trainer"},
 });
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto fairseq2_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::yes,
      .what = "may stop at the first step of a resumed FSDP run: \"Attempted unscale_ but _scale is None\"",
      .source = "facebookresearch/fairseq2#1346, open",
@@ -27,10 +27,10 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer fairseq2_trainer = {
     .name = "fairseq2",
-    .places = places,
-    .rank_words = rank_words,
-    .runs = runs,
-    .resumes = resumes,
+    .places = fairseq2_places,
+    .rank_words = fairseq2_rank_words,
+    .runs = fairseq2_runs,
+    .resumes = fairseq2_resumes,
 };
 
 }  // namespace tare

@@ -15,12 +15,12 @@
 namespace tare {
 namespace {
 
-constexpr auto fields = std::to_array<FieldRule>({
+constexpr auto flax_fields = std::to_array<FieldRule>({
     {"fin_steps", Role::growth_tracker, true},
     {"scale", Role::scale, true},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto flax_settings = std::to_array<Setting>({
     {Role::growth_interval, "flax takes it from DynamicScale(growth_interval=...), 2000 if not given."},
     {Role::growth_factor, "flax takes it from DynamicScale(growth_factor=...), 2 if not given."},
     {Role::backoff_factor, "flax takes it from DynamicScale(backoff_factor=...), 0.5 if not given."},
@@ -54,47 +54,47 @@ Matches find_fp8(const Tree& tree, NodeId map, NodeId) {
   return {match};
 }
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto flax_policies = std::to_array<PolicyUse>({
     {"", "flax"},
 });
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto flax_each_flag = std::to_array<Flag>({
     {Role::growth_interval, "growth_interval="},
     {Role::growth_factor, "growth_factor="},
     {Role::backoff_factor, "backoff_factor="},
     {Role::min_scale, "minimum_scale="},
 });
-constexpr Flags flags{"DynamicScale(", ", ", ")", each_flag};
-constexpr auto empty_at = std::to_array<EmptyAt>({
+constexpr Flags flax_flags{"DynamicScale(", ", ", ")", flax_each_flag};
+constexpr auto flax_empty_at = std::to_array<EmptyAt>({
     {"dynamic_scale"},
 });
-constexpr auto template_fields = std::to_array<TemplateField>({{"fin_steps", "int"}, {"scale", "float"}});
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto flax_template_fields = std::to_array<TemplateField>({{"fin_steps", "int"}, {"scale", "float"}});
+constexpr auto flax_templates = std::to_array<StateTemplate>({
     {.name = "flax",
      .dialect = &flax_state,
      .policy = "flax",
      .endings = ".msgpack",
      .format = "msgpack",
-     .fields = template_fields,
+     .fields = flax_template_fields,
      .path = "dynamic_scale",
      .is_usual = true},
 });
 
-constexpr auto fp8_rules = std::to_array<Fp8Rule>({
+constexpr auto flax_fp8_rules = std::to_array<Fp8Rule>({
     {"input", "input_scale", {}, "input_amax_history", {}, fp8_largest_e4m3},
     {"weight", "kernel_scale", {}, "kernel_amax_history", {}, fp8_largest_e4m3},
     {"grad_output", "output_grad_scale", {}, "output_grad_amax_history", {}, fp8_largest_e5m2},
 });
-constexpr Fp8Convention fp8_conventions[] = {
-    {AgeOrder::first_wraps, ScaleMeaning::divisor, ScaleUse::recomputed, fp8_rules},
+constexpr Fp8Convention flax_fp8_conventions[] = {
+    {AgeOrder::first_wraps, ScaleMeaning::divisor, ScaleUse::recomputed, flax_fp8_rules},
 };
 
 /// flax.training.checkpoints.save_checkpoint.
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto flax_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::highest, "checkpoint_#", {}, {}, FileType::file},
 });
 
 /// flax.training.checkpoints.save_checkpoint(prefix=...): "model_6", without an ending.
-std::optional<Saves> choose_save(const std::vector<std::string>& names) {
+std::optional<Saves> highest_of_flax(const std::vector<std::string>& names) {
   const std::string_view first = names.front();
   const std::string_view prefix = first.substr(0, first.find_last_not_of("0123456789") + 1);
   const auto is_numbered = [&](const std::string& name) {
@@ -116,13 +116,13 @@ constinit const Dialect flax_state = {
     .name = "flax",
     .framework = "flax's DynamicScale",
     .form = Form::map,
-    .fields = fields,
+    .fields = flax_fields,
     .growth = Growth::when_equal,
-    .settings = settings,
-    .policies = policies,
-    .flags = flags,
-    .empty_at = empty_at,
-    .templates = templates,
+    .settings = flax_settings,
+    .policies = flax_policies,
+    .flags = flax_flags,
+    .empty_at = flax_empty_at,
+    .templates = flax_templates,
 };
 
 constinit const Dialect flax_fp8 = {
@@ -131,13 +131,13 @@ constinit const Dialect flax_fp8 = {
     .framework = "flax's FP8 operations",
     .form = Form::map,
     .find_in = find_fp8,
-    .fp8 = {fp8_conventions, "flax_fp8", flax_next_scale, HistoryResize::entry_age, is_fp8_item},
+    .fp8 = {flax_fp8_conventions, "flax_fp8", flax_next_scale, HistoryResize::entry_age, is_fp8_item},
 };
 
 constinit const Trainer flax_trainer = {
     .name = "flax",
-    .runs = runs,
-    .choose_save = choose_save,
+    .runs = flax_runs,
+    .choose_save = highest_of_flax,
 };
 
 }  // namespace tare

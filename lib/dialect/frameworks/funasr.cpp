@@ -7,18 +7,18 @@
 namespace tare {
 namespace {
 
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto funasr_places = std::to_array<KeptAt>({
     {"scaler_state", "", "saved_ckpts", "FunASR"},
 });
-constexpr auto empty_at = std::to_array<EmptyAt>({
+constexpr auto funasr_empty_at = std::to_array<EmptyAt>({
     {"scaler_state"},
 });
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto funasr_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::file, "model.pt", "model.pt.*"},
     {RunFolder::Takes::asked, "model.pt.*"},  // without it a run begins anew
 });
-constexpr auto marks = std::to_array<std::string_view>({"state_dict", "optimizer", "saved_ckpts"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto funasr_marks = std::to_array<std::string_view>({"state_dict", "optimizer", "saved_ckpts"});
+constexpr auto funasr_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "loads a checkpoint without `scaler_state` and says nothing: an fp16 run starts anew at 65536",
      .source = "funasr/train_utils/trainer.py, resume_checkpoint",
@@ -29,11 +29,11 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer funasr_trainer = {
     .name = "FunASR",
-    .places = places,
-    .empty_at = empty_at,
-    .runs = runs,
-    .marks = marks,
-    .resumes = resumes,
+    .places = funasr_places,
+    .empty_at = funasr_empty_at,
+    .runs = funasr_runs,
+    .marks = funasr_marks,
+    .resumes = funasr_resumes,
 };
 
 }  // namespace tare

@@ -6,11 +6,11 @@
 namespace tare {
 namespace {
 
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto icefall_places = std::to_array<KeptAt>({
     {"grad_scaler", "", "batch_idx_train", "icefall"},
 });
-constexpr auto marks = std::to_array<std::string_view>({"batch_idx_train", "model", "optimizer", "sampler"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto icefall_marks = std::to_array<std::string_view>({"batch_idx_train", "model", "optimizer", "sampler"});
+constexpr auto icefall_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "loads a checkpoint whose `grad_scaler` is None or not there and says nothing: an fp16 run starts anew",
      .source = "icefall/checkpoint.py, load_checkpoint (0aa7bf0)",
@@ -21,9 +21,9 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer icefall_trainer = {
     .name = "icefall",
-    .places = places,
-    .marks = marks,
-    .resumes = resumes,
+    .places = icefall_places,
+    .marks = icefall_marks,
+    .resumes = icefall_resumes,
 };
 
 }  // namespace tare

@@ -8,13 +8,13 @@
 namespace tare {
 namespace {
 
-constexpr auto fields = std::to_array<FieldRule>({
+constexpr auto internevo_fields = std::to_array<FieldRule>({
     {"_hysteresis_step", Role::overflow_tracker, true},
     {"_growth_step", Role::growth_tracker, true},
     {"_scale", Role::scale, true},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto internevo_settings = std::to_array<Setting>({
     {Role::growth_interval, "InternEvo takes it from grad_scaler.fp16.growth_interval of its configuration."},
     {Role::growth_factor, "InternEvo takes it from grad_scaler.growth_factor of its configuration."},
     {Role::backoff_factor, "InternEvo takes it from grad_scaler.backoff_factor of its configuration."},
@@ -27,11 +27,11 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::step, "InternEvo's scaler counts no steps, only clean ones since the last change (growth_tracker)."},
 });
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto internevo_policies = std::to_array<PolicyUse>({
     {"", "colossalai"},
 });
 // Source: configs/7B_sft.py.
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto internevo_each_flag = std::to_array<Flag>({
     {Role::growth_interval, "fp16.growth_interval="},
     {Role::growth_factor, "growth_factor="},
     {Role::backoff_factor, "backoff_factor="},
@@ -39,30 +39,30 @@ constexpr auto each_flag = std::to_array<Flag>({
     {Role::min_scale, "fp16.min_scale="},
     {Role::max_scale, "max_scale="},
 });
-constexpr Flags flags{"grad_scaler: ", ", ", "", each_flag};
-constexpr auto places = std::to_array<KeptAt>({
+constexpr Flags internevo_flags{"grad_scaler: ", ", ", "", internevo_each_flag};
+constexpr auto internevo_places = std::to_array<KeptAt>({
     {"grad_scaler", "optimizer_*", "", "InternEvo", Authority::own_rank},
     {"grad_scaler", "", "", "InternEvo", Authority::own_rank},
 });
-constexpr auto empty_at = std::to_array<EmptyAt>({
+constexpr auto internevo_empty_at = std::to_array<EmptyAt>({
     {"grad_scaler", "optimizer_*"},
 });
-constexpr auto template_fields = std::to_array<TemplateField>({
+constexpr auto internevo_template_fields = std::to_array<TemplateField>({
     {"_scale", "float", "scale"},
     {"_growth_step", "int", "growth_step"},
     {"_hysteresis_step", "int", "hysteresis_step"},
 });
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto internevo_templates = std::to_array<StateTemplate>({
     {.name = "internevo",
      .dialect = &internevo_state,
      .policy = "colossalai",
      .endings = ".pt",
      .format = "torch_zip",
-     .fields = template_fields,
+     .fields = internevo_template_fields,
      .path = "grad_scaler"},
 });
 
-constexpr auto rank_words = std::to_array<RankWord>({
+constexpr auto internevo_rank_words = std::to_array<RankWord>({
     {"tp", false, 1, "optimizer_tp*"},
     {"wp", false, 1, "optimizer_tp*"},
     {"pp", false, 1, "optimizer_tp*"},
@@ -76,19 +76,19 @@ constinit const Dialect internevo_state = {
     .name = "internevo",
     .framework = "InternEvo's DynamicGradScaler",
     .form = Form::map,
-    .fields = fields,
+    .fields = internevo_fields,
     .growth = Growth::when_equal,
-    .settings = settings,
-    .policies = policies,
-    .flags = flags,
-    .places = places,
-    .empty_at = empty_at,
-    .templates = templates,
+    .settings = internevo_settings,
+    .policies = internevo_policies,
+    .flags = internevo_flags,
+    .places = internevo_places,
+    .empty_at = internevo_empty_at,
+    .templates = internevo_templates,
 };
 
 constinit const Trainer internevo_trainer = {
     .name = "InternEvo",
-    .rank_words = rank_words,
+    .rank_words = internevo_rank_words,
 };
 
 }  // namespace tare

@@ -6,13 +6,13 @@
 namespace tare {
 namespace {
 
-constexpr auto leaves = std::to_array<FieldRule>({
+constexpr auto jmp_leaves = std::to_array<FieldRule>({
     {"loss_scale", Role::scale, true},
     {"counter", Role::growth_tracker, true},
 });
 
 // A StaticLossScale has the scale alone.
-constexpr auto attributes = std::to_array<FieldRule>({
+constexpr auto jmp_attributes = std::to_array<FieldRule>({
     {"loss_scale", Role::scale, true},
     {"counter", Role::growth_tracker},
     {"period", Role::growth_interval},
@@ -20,10 +20,10 @@ constexpr auto attributes = std::to_array<FieldRule>({
     {"min_loss_scale", Role::min_scale},
 });
 
-constexpr auto modules = std::to_array<std::string_view>({"jmp"});
-constexpr auto classes = std::to_array<std::string_view>({"DynamicLossScale", "StaticLossScale"});
+constexpr auto jmp_modules = std::to_array<std::string_view>({"jmp"});
+constexpr auto jmp_classes = std::to_array<std::string_view>({"DynamicLossScale", "StaticLossScale"});
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto jmp_settings = std::to_array<Setting>({
     {Role::growth_interval, "jmp takes it from DynamicLossScale(period=...), 2000 by default."},
     {Role::growth_factor, "jmp takes it from DynamicLossScale(factor=...), 2 by default."},
     {Role::backoff_factor, "jmp divides by the factor by which it grows."},
@@ -34,28 +34,28 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::dynamic, "jmp's class says it: DynamicLossScale or StaticLossScale."},
 });
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto jmp_policies = std::to_array<PolicyUse>({
     {"counter", "jmp"},
     {"", "constant"},
 });
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto jmp_each_flag = std::to_array<Flag>({
     {Role::growth_interval, "period="},
     {Role::growth_factor, "factor="},
     {Role::min_scale, "min_loss_scale="},
 });
-constexpr Flags flags{"DynamicLossScale(..., ", ", ", ")", each_flag};
-constexpr auto empty_at = std::to_array<EmptyAt>({
+constexpr Flags jmp_flags{"DynamicLossScale(..., ", ", ", ")", jmp_each_flag};
+constexpr auto jmp_empty_at = std::to_array<EmptyAt>({
     {"loss_scale"},
 });
-constexpr auto template_fields =
+constexpr auto jmp_template_fields =
     std::to_array<TemplateField>({{"loss_scale", "numpy:float32[]"}, {"counter", "numpy:int32[]"}});
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto jmp_templates = std::to_array<StateTemplate>({
     {.name = "jmp",
      .dialect = &jmp_state,
      .policy = "jmp",
      .endings = ".npz",
      .format = "npz",
-     .fields = template_fields,
+     .fields = jmp_template_fields,
      .path = "loss_scale",
      .is_usual = true},
     {.name = "jmp",
@@ -63,15 +63,15 @@ constexpr auto templates = std::to_array<StateTemplate>({
      .policy = "jmp",
      .endings = ".msgpack",
      .format = "msgpack",
-     .fields = template_fields,
+     .fields = jmp_template_fields,
      .path = "loss_scale"},
 });
-constexpr auto named_classes = std::to_array<ClassName>({
+constexpr auto jmp_named_classes = std::to_array<ClassName>({
     {"jmp._src.loss_scale", "DynamicLossScale"},
     {"jmp._src.loss_scale", "StaticLossScale"},
 });
 
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto jmp_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::yes,
      .what = "sets min_loss_scale to 1 in any tree_map, so also where a state is jitted or restored",
      .helps = "give the restored scale its own min_loss_scale again",
@@ -85,33 +85,33 @@ constinit const Dialect jmp_state = {
     .name = "jmp",
     .framework = "jmp's DynamicLossScale",
     .form = Form::map,
-    .fields = leaves,
+    .fields = jmp_leaves,
     .growth = Growth::not_stored,  // the counter wraps: one past the period grows, too
-    .settings = settings,
-    .policies = policies,
-    .flags = flags,
-    .empty_at = empty_at,
-    .templates = templates,
+    .settings = jmp_settings,
+    .policies = jmp_policies,
+    .flags = jmp_flags,
+    .empty_at = jmp_empty_at,
+    .templates = jmp_templates,
 };
 
 constinit const Dialect jmp_object = {
     .name = "jmp",
     .framework = "jmp's loss scale",
     .form = Form::object,
-    .fields = attributes,
+    .fields = jmp_attributes,
     .growth = Growth::not_stored,  // the counter wraps: one past the period grows, too
-    .settings = settings,
-    .module_parts = modules,
-    .class_names = classes,
-    .policies = policies,
-    .flags = flags,
-    .classes = named_classes,
+    .settings = jmp_settings,
+    .module_parts = jmp_modules,
+    .class_names = jmp_classes,
+    .policies = jmp_policies,
+    .flags = jmp_flags,
+    .classes = jmp_named_classes,
 };
 
 constinit const Trainer jmp_trainer = {
     .name = "jmp",
     .dialect = "jmp",
-    .resumes = resumes,
+    .resumes = jmp_resumes,
 };
 
 }  // namespace tare

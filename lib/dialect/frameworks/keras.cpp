@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::string_view variables_key = "vars";
 /// A map with more is no optimizer or layer of Keras.
-constexpr std::size_t most_keys = 64;
+constexpr std::size_t most_variables = 64;
 
 /// The list of variables of an optimizer or layer; nowhere where `map` is neither.
 NodeId variables_of(const Tree& tree, NodeId map) {
-  return tree.items(map).size() > 2 * most_keys ? nowhere : tree.find(map, variables_key);
+  return tree.items(map).size() > 2 * most_variables ? nowhere : tree.find(map, variables_key);
 }
 
 constexpr auto legacy_fields = std::to_array<FieldRule>({
@@ -27,7 +27,7 @@ constexpr auto legacy_fields = std::to_array<FieldRule>({
     {"step_counter", Role::growth_tracker, true},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto keras_settings = std::to_array<Setting>({
     {Role::growth_interval, "Keras takes it from LossScaleOptimizer(dynamic_growth_steps=...), 2000 by default."},
     {Role::initial_scale, "Keras takes it from LossScaleOptimizer(initial_scale=...); a loaded scale replaces it."},
     {Role::growth_factor, "Keras always grows by 2: the factor is fixed in its code."},
@@ -40,14 +40,14 @@ constexpr auto settings = std::to_array<Setting>({
 });
 
 /// A variable as its place in the list tells.
-struct Variable {
+struct KerasVariable {
   std::string_view name;
   std::optional<Role> role;
   std::string_view type_prefix;
   bool is_scalar;
 };
 
-bool fits(const Variable& variable, const Tree& tree, NodeId node) {
+bool fits(const KerasVariable& variable, const Tree& tree, NodeId node) {
   if (node == nowhere || tree.kind(node) != Kind::tensor) return false;
   const Tensor tensor = tree.tensor(node);
   return tensor.type.name.starts_with(variable.type_prefix) && tensor.shape.size() == (variable.is_scalar ? 0 : 1);
@@ -55,7 +55,8 @@ bool fits(const Variable& variable, const Tree& tree, NodeId node) {
 
 /// The variables from place `first` on, if all of them are what they should be.
 template <std::size_t Count>
-Matches variables_at(const Tree& tree, NodeId variables, std::size_t first, const std::array<Variable, Count>& wanted) {
+Matches variables_at(const Tree& tree, NodeId variables, std::size_t first,
+                     const std::array<KerasVariable, Count>& wanted) {
   Match match;
   match.path = variables_key;
   for (std::size_t i = 0; i < Count; ++i) {
@@ -66,7 +67,7 @@ Matches variables_at(const Tree& tree, NodeId variables, std::size_t first, cons
   return {match};
 }
 
-constexpr auto scaler_variables = std::to_array<Variable>({
+constexpr auto scaler_variables = std::to_array<KerasVariable>({
     {"step_counter", Role::growth_tracker, "int", true},
     {"dynamic_scale", Role::scale, "float32", true},
 });
@@ -78,7 +79,7 @@ Matches find_optimizer(const Tree& tree, NodeId map, NodeId) {
   return variables_at(tree, variables, own_variables, scaler_variables);
 }
 
-constexpr auto fp8_variables = std::to_array<Variable>({
+constexpr auto fp8_variables = std::to_array<KerasVariable>({
     {"inputs_scale", {}, "float32", true},
     {"inputs_amax_history", {}, "float32", false},
     {"kernel_scale", {}, "float32", true},
@@ -99,30 +100,31 @@ Matches find_float8(const Tree& tree, NodeId map, NodeId) {
   return {};
 }
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto keras_policies = std::to_array<PolicyUse>({
     {"", "keras"},
 });
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto keras_each_flag = std::to_array<Flag>({
     {Role::growth_interval, "dynamic_growth_steps="},
 });
-constexpr Flags flags{"LossScaleOptimizer(..., ", ", ", ")", each_flag};
+constexpr Flags keras_flags{"LossScaleOptimizer(..., ", ", ", ")", keras_each_flag};
 // Sources: keras/src/saving/saving_lib.py and legacy/saving/legacy_h5_format.py.
-constexpr auto beside = std::to_array<std::string_view>({"compile_config.optimizer.config", "optimizer_config.config"});
-constexpr auto configuration_keys = std::to_array<ConfigurationKey>({
+constexpr auto keras_beside =
+    std::to_array<std::string_view>({"compile_config.optimizer.config", "optimizer_config.config"});
+constexpr auto keras_configuration_keys = std::to_array<ConfigurationKey>({
     {"initial_scale", "initial_scale"},
     {"dynamic_growth_steps", "growth_interval"},
 });
-constexpr ConfigurationPlaces configuration{.beside = beside, .keys = configuration_keys};
-constexpr std::string_view never_alone =
+constexpr ConfigurationPlaces keras_configuration{.beside = keras_beside, .keys = keras_configuration_keys};
+constexpr std::string_view keras_never_alone =
     "Keras saves a scaler with the whole optimizer, and loads neither if their variables do not match";
 
-constexpr auto fp8_rules = std::to_array<Fp8Rule>({
+constexpr auto keras_fp8_rules = std::to_array<Fp8Rule>({
     {"input", "inputs_scale", {}, "inputs_amax_history", {}, fp8_largest_e4m3},
     {"weight", "kernel_scale", {}, "kernel_amax_history", {}, fp8_largest_e4m3},
     {"grad_output", "outputs_grad_scale", {}, "outputs_grad_amax_history", {}, fp8_largest_e5m2},
 });
-constexpr Fp8Convention fp8_conventions[] = {
-    {AgeOrder::first_wraps, ScaleMeaning::divisor, ScaleUse::recomputed, fp8_rules},
+constexpr Fp8Convention keras_fp8_conventions[] = {
+    {AgeOrder::first_wraps, ScaleMeaning::divisor, ScaleUse::recomputed, keras_fp8_rules},
 };
 
 }  // namespace
@@ -133,11 +135,11 @@ constinit const Dialect keras_variables = {
     .form = Form::map,
     .find_in = find_optimizer,
     .growth = Growth::when_equal,
-    .settings = settings,
-    .policies = policies,
-    .flags = flags,
-    .configuration = &configuration,
-    .never_alone = never_alone,
+    .settings = keras_settings,
+    .policies = keras_policies,
+    .flags = keras_flags,
+    .configuration = &keras_configuration,
+    .never_alone = keras_never_alone,
 };
 
 constinit const Dialect keras_legacy = {
@@ -146,10 +148,10 @@ constinit const Dialect keras_legacy = {
     .form = Form::part,
     .fields = legacy_fields,
     .growth = Growth::when_equal,
-    .settings = settings,
-    .policies = policies,
-    .flags = flags,
-    .configuration = &configuration,
+    .settings = keras_settings,
+    .policies = keras_policies,
+    .flags = keras_flags,
+    .configuration = &keras_configuration,
 };
 
 constinit const Dialect keras_float8 = {
@@ -158,8 +160,8 @@ constinit const Dialect keras_float8 = {
     .framework = "Keras's float8 layers",
     .form = Form::map,
     .find_in = find_float8,
-    .configuration = &configuration,
-    .fp8 = {fp8_conventions, "keras_fp8", flax_next_scale},
+    .configuration = &keras_configuration,
+    .fp8 = {keras_fp8_conventions, "keras_fp8", flax_next_scale},
 };
 
 }  // namespace tare

@@ -7,13 +7,13 @@
 namespace tare {
 namespace {
 
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto lerobot_places = std::to_array<KeptAt>({
     {"", "scaler_state.json", "", "lerobot"},
 });
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto lerobot_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::link, "last", "#", "training_state"},
 });
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto lerobot_resumes = std::to_array<Resume>({
     {.when = "before pull 4652",
      .stored = Resume::Stored::no,
      .what = "keeps no scaler: the first updates of a resumed fp16 run go to finding the scale again",
@@ -26,10 +26,10 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer lerobot_trainer = {
     .name = "lerobot",
-    .places = places,
-    .runs = runs,
+    .places = lerobot_places,
+    .runs = lerobot_runs,
     .marked_file = "*training_step.json",
-    .resumes = resumes,
+    .resumes = lerobot_resumes,
 };
 
 }  // namespace tare

@@ -30,7 +30,7 @@ constexpr ReleaseKey lightning(std::string_view with, std::string_view since, st
           is_apex};
 }
 
-constexpr auto table = std::to_array<ReleaseKey>({
+constexpr auto keys_by_release = std::to_array<ReleaseKey>({
     lightning("", "", "1.5", "native_amp_scaling_state"),
     lightning("", "1.6", "1.8", "NativeMixedPrecisionPlugin"),
     lightning("", "1.9", "2.1.0", "MixedPrecisionPlugin"),
@@ -86,7 +86,7 @@ bool is_lightning(const std::string& name) {
 }
 
 /// `epoch=1-step=20.ckpt`, with or without a `last.ckpt`.
-std::optional<Saves> choose_save(const std::vector<std::string>& names) {
+std::optional<Saves> last_of_lightning(const std::vector<std::string>& names) {
   const auto is_last = [](const std::string& name) { return name == "last.ckpt"; };
   const auto last = std::ranges::find_if(names, is_last);
   std::vector<std::string> others;
@@ -102,12 +102,12 @@ std::optional<Saves> choose_save(const std::vector<std::string>& names) {
 }  // namespace
 
 std::span<const ReleaseKey> lightning_keys() {
-  return table;
+  return keys_by_release;
 }
 
 constinit const Trainer lightning_trainer = {
     .name = "Lightning",
-    .choose_save = choose_save,
+    .choose_save = last_of_lightning,
     .marks = marks,
     .version_at = "pytorch-lightning_version",
     .resumes = resumes,

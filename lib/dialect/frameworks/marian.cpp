@@ -7,8 +7,8 @@
 namespace tare {
 namespace {
 
-constexpr auto marks = std::to_array<std::string_view>({"adam_mt", "adam_vt"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto marian_marks = std::to_array<std::string_view>({"adam_mt", "adam_vt"});
+constexpr auto marian_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what =
          "keeps neither its cost-scaling factor nor its counts: a resumed run starts anew at what --cost-scaling says",
@@ -21,9 +21,9 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer marian_trainer = {
     .name = "Marian",
-    .marks = marks,
+    .marks = marian_marks,
     .marked_file = "*.optimizer.npz",
-    .resumes = resumes,
+    .resumes = marian_resumes,
 };
 
 }  // namespace tare

@@ -14,13 +14,13 @@
 namespace tare {
 namespace {
 
-constexpr auto state_fields = std::to_array<FieldRule>({
+constexpr auto megatron_state_fields = std::to_array<FieldRule>({
     {"hysteresis_tracker", Role::hysteresis_tracker, true},
     {"scale", Role::scale, true},
     {"growth_tracker", Role::growth_tracker, true},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto megatron_settings = std::to_array<Setting>({
     {Role::growth_interval, "Megatron takes its window from --loss-scale-window."},
     {Role::hysteresis, "Megatron takes it from --hysteresis."},
     {Role::min_scale, "Megatron takes it from --min-loss-scale."},
@@ -32,7 +32,7 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::overflow_tracker, "Megatron counts down instead: edit hysteresis_tracker."},
 });
 
-constexpr auto object_fields = std::to_array<FieldRule>({
+constexpr auto megatron_object_fields = std::to_array<FieldRule>({
     {"cur_scale", Role::scale, true},
     {"cur_iter", Role::step},
     {"last_overflow_iter", Role::last_overflow_step},
@@ -43,10 +43,10 @@ constexpr auto object_fields = std::to_array<FieldRule>({
     {"cur_hysteresis", Role::hysteresis_tracker},
 });
 
-constexpr auto module_parts = std::to_array<std::string_view>({"megatron", "fp16"});
-constexpr auto class_names = std::to_array<std::string_view>({"DynamicLossScaler", "LossScaler"});
+constexpr auto megatron_module_parts = std::to_array<std::string_view>({"megatron", "fp16"});
+constexpr auto megatron_class_names = std::to_array<std::string_view>({"DynamicLossScaler", "LossScaler"});
 
-constexpr auto object_settings = std::to_array<Setting>({
+constexpr auto megatron_object_settings = std::to_array<Setting>({
     {Role::growth_tracker, "This Megatron counts from last_overflow_step: edit that, or step."},
     {Role::backoff_factor, "This Megatron divides by scale_factor, which is growth_factor here."},
     {Role::max_scale, "Megatron has no upper bound."},
@@ -55,25 +55,25 @@ constexpr auto object_settings = std::to_array<Setting>({
     {Role::overflow_tracker, "Megatron counts down instead: edit hysteresis_tracker."},
 });
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto megatron_policies = std::to_array<PolicyUse>({
     {"", "megatron"},
 });
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto megatron_each_flag = std::to_array<Flag>({
     {Role::growth_interval, "--loss-scale-window "},
     {Role::hysteresis, "--hysteresis "},
     {Role::min_scale, "--min-loss-scale "},
 });
-constexpr Flags flags{"", " ", "", each_flag};
+constexpr Flags megatron_flags{"", " ", "", megatron_each_flag};
 // Source: generate_state_dict of megatron/training/checkpointing.py.
-constexpr auto around = std::to_array<std::string_view>({"args", "common_state/shard_0_1.args"});
-constexpr auto configuration_keys = std::to_array<ConfigurationKey>({
+constexpr auto megatron_around = std::to_array<std::string_view>({"args", "common_state/shard_0_1.args"});
+constexpr auto megatron_configuration_keys = std::to_array<ConfigurationKey>({
     {"initial_loss_scale", "initial_scale"},
     {"min_loss_scale", "min_scale"},
     {"loss_scale_window", "growth_interval"},
     {"hysteresis", "hysteresis"},
 });
-constexpr ConfigurationPlaces configuration{.around = around, .keys = configuration_keys};
-constexpr auto places = std::to_array<KeptAt>({
+constexpr ConfigurationPlaces megatron_configuration{.around = megatron_around, .keys = megatron_configuration_keys};
+constexpr auto megatron_places = std::to_array<KeptAt>({
     {"common_state/*", "", "", "Megatron-core, distributed format, common state"},
     {"optimizer.distributed.dp_group_idx_*", "", "", "Megatron-core, distributed format, one data-parallel group",
      Authority::rank_group},
@@ -83,16 +83,16 @@ constexpr auto places = std::to_array<KeptAt>({
     {"*", "model_optim_rng.pt", "", "Megatron-LM, torch format", Authority::own_rank},
     {"*", "common.pt", "", "Megatron-core, distributed format, common state"},
 });
-constexpr auto object_places = std::to_array<KeptAt>({
+constexpr auto megatron_object_places = std::to_array<KeptAt>({
     {"*", "", "", "Megatron-LM before 2.0"},
 });
 // Source: state_dict() of a scaler that is off, megatron/core/optimizer/grad_scaler.py.
-constexpr std::string_view read_by =
+constexpr std::string_view megatron_read_by =
     "Megatron loads a scaler in runs with --fp16 and without --loss-scale: with --loss-scale the scale stays what that "
     "says, with --bf16 there is none, and the state is passed over";
-constexpr auto empty_at = std::to_array<EmptyAt>({
-    {"optimizer.grad_scaler", "model_optim_rng.pt", true, read_by},
-    {"optimizer.grad_scaler", "common.pt", true, read_by},
+constexpr auto megatron_empty_at = std::to_array<EmptyAt>({
+    {"optimizer.grad_scaler", "model_optim_rng.pt", true, megatron_read_by},
+    {"optimizer.grad_scaler", "common.pt", true, megatron_read_by},
 });
 
 // ---- what a resume says. Source: load_state_dict of megatron/core/optimizer/optimizer.py and distrib_optimizer.py;
@@ -101,11 +101,12 @@ constexpr auto empty_at = std::to_array<EmptyAt>({
 /// Items that hold what common.pt holds elsewhere.
 constexpr std::string_view common_items = "common_state/";
 
-constexpr std::string_view says_missing = "***WARNING*** found an old checkpoint, will not load grad scaler ...";
-constexpr std::string_view says_skipped =
+constexpr std::string_view megatron_says_missing =
+    "***WARNING*** found an old checkpoint, will not load grad scaler ...";
+constexpr std::string_view megatron_says_skipped =
     "***WARNING*** fould the grad scaler in the checkpoint but it is None in the class. Skipping loading grad scaler "
     "...";
-constexpr std::string_view says_old = "***WARNING*** loading optimizer from an old checkpoint ...";
+constexpr std::string_view megatron_says_old = "***WARNING*** loading optimizer from an old checkpoint ...";
 
 /// What the run was told, as far as its checkpoint says.
 struct Arguments {
@@ -167,12 +168,12 @@ Finding missing(const Arguments& arguments, const std::string& path) {
   if (arguments.loss_scale) {
     return {Severity::note, "grad-scaler-missing",
             fmt::format("no grad_scaler is saved: this run says \"{}\" and goes on at its --loss-scale {}",
-                        says_missing, float_text(*arguments.loss_scale)),
+                        megatron_says_missing, float_text(*arguments.loss_scale)),
             "", path};
   }
   const bool is_known = arguments.is_dynamic();
   return {is_known ? Severity::warning : Severity::note, "grad-scaler-missing",
-          fmt::format("no grad_scaler is saved: {} says \"{}\" and starts {}", who(is_known), says_missing,
+          fmt::format("no grad_scaler is saved: {} says \"{}\" and starts {}", who(is_known), megatron_says_missing,
                       start_anew(arguments)),
           "", path};
 }
@@ -183,12 +184,12 @@ Finding empty(const Arguments& arguments, const std::string& path) {
     message +=
         fmt::format("this run goes on at its --loss-scale {}, and loads nothing", float_text(*arguments.loss_scale));
   } else if (arguments.has_none()) {
-    message += fmt::format("this run says \"{}\"", says_skipped);
+    message += fmt::format("this run says \"{}\"", megatron_says_skipped);
   } else {
     message += fmt::format(
         "with --loss-scale a run goes on at that, with --bf16 it says \"{}\", and with --fp16 alone it "
         "ends in KeyError: 'scale'",
-        says_skipped);
+        megatron_says_skipped);
   }
   return {arguments.is_dynamic() ? Severity::warning : Severity::note, "grad-scaler-empty", std::move(message), "",
           path + ".grad_scaler"};
@@ -199,7 +200,7 @@ std::optional<Finding> skipped(const Arguments& arguments, const std::string& pa
   if (arguments.may_be_dynamic()) return std::nullopt;
   const std::string why = arguments.loss_scale
                               ? fmt::format("stays at its --loss-scale {}", float_text(*arguments.loss_scale))
-                              : fmt::format("says \"{}\"", says_skipped);
+                              : fmt::format("says \"{}\"", megatron_says_skipped);
   return Finding{Severity::warning, "grad-scaler-skipped",
                  fmt::format("this run does not load the scaler that is saved: it {}", why), "", path + ".grad_scaler"};
 }
@@ -220,15 +221,16 @@ constexpr std::size_t most_chained = 64;
 std::vector<Optimizer> optimizers_in(const Tree& tree, NodeId root) {
   const NodeId found = root == nowhere ? nowhere : tree.find(root, "optimizer");
   if (found == nowhere) return {};
-  const auto items = tree.items(found);
+  const auto megatron_items = tree.items(found);
   std::vector<Optimizer> all;
   if (tree.kind(found) == Kind::list) {
-    for (std::size_t i = 0; i < std::min(items.size(), most_chained); ++i) {
-      all.push_back({items[i], fmt::format("optimizer[{}]", i)});
+    for (std::size_t i = 0; i < std::min(megatron_items.size(), most_chained); ++i) {
+      all.push_back({megatron_items[i], fmt::format("optimizer[{}]", i)});
     }
-  } else if (tree.kind(found) == Kind::map && !items.empty() && tree.kind(items[0]) == Kind::integer) {
-    for (std::size_t i = 0; i + 1 < std::min(items.size(), 2 * most_chained); i += 2) {
-      all.push_back({items[i + 1], fmt::format("optimizer.{}", tree.key_text(items[i]))});
+  } else if (tree.kind(found) == Kind::map && !megatron_items.empty() &&
+             tree.kind(megatron_items[0]) == Kind::integer) {
+    for (std::size_t i = 0; i + 1 < std::min(megatron_items.size(), 2 * most_chained); i += 2) {
+      all.push_back({megatron_items[i + 1], fmt::format("optimizer.{}", tree.key_text(megatron_items[i]))});
     }
   } else {
     all.push_back({found, "optimizer"});
@@ -251,7 +253,7 @@ void tell_loading(const Tree& tree, NodeId root, const Optimizer& optimizer, std
   }
   if (tree.find(optimizer.map, "optimizer") == nowhere && tree.find(optimizer.map, "optimizer_state_dict") != nowhere) {
     findings.push_back({Severity::note, "optimizer-under-old-key",
-                        fmt::format("the optimizer is under an old key: a resume says \"{}\"", says_old), "",
+                        fmt::format("the optimizer is under an old key: a resume says \"{}\"", megatron_says_old), "",
                         optimizer.path});
   }
 }
@@ -275,11 +277,11 @@ std::vector<CommonState> common_states(const Tree& tree, std::string_view file) 
   if (!name.ends_with(".metadata") || root == nowhere || tree.kind(root) != Kind::map) return {};
   if (keeps_scalers_by_group(tree, root)) return {};
   std::vector<CommonState> states;
-  const auto pairs = tree.items(root);
-  for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-    const std::string key = tree.key_text(pairs[i]);
-    if (!key.starts_with(common_items) || tree.kind(pairs[i + 1]) != Kind::list) continue;
-    const auto values = tree.items(pairs[i + 1]);
+  const auto megatron_pairs = tree.items(root);
+  for (std::size_t i = 0; i + 1 < megatron_pairs.size(); i += 2) {
+    const std::string key = tree.key_text(megatron_pairs[i]);
+    if (!key.starts_with(common_items) || tree.kind(megatron_pairs[i + 1]) != Kind::list) continue;
+    const auto values = tree.items(megatron_pairs[i + 1]);
     if (values.size() == 1) states.push_back({tree.fields(values[0]), key + "[0]."});
   }
   return states;
@@ -296,23 +298,23 @@ std::vector<Finding> tell_loading(const Tree& tree, std::string_view file) {
   return findings;
 }
 
-constexpr auto template_fields = std::to_array<TemplateField>({
+constexpr auto megatron_template_fields = std::to_array<TemplateField>({
     {"scale", "tensor:float32[1]"},
     {"growth_tracker", "int"},
     {"hysteresis_tracker", "int"},
 });
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto megatron_templates = std::to_array<StateTemplate>({
     {.name = "megatron",
      .dialect = &megatron_state,
      .policy = "megatron",
      .endings = ".pt .pth .ckpt .bin",
      .format = "torch_zip",
-     .fields = template_fields,
+     .fields = megatron_template_fields,
      .path = "optimizer.grad_scaler"},
 });
 /// ChainedOptimizer: one for dense layers, one for experts.
 constexpr auto before_chain_number = std::to_array<std::string_view>({"optimizer[", "optimizer.", "chained_"});
-constexpr auto classes = std::to_array<ClassName>({
+constexpr auto megatron_classes = std::to_array<ClassName>({
     {"megatron.core.dist_checkpointing.mapping", "LocalNonpersistentObject"},
     {"megatron.core.dist_checkpointing.mapping", "ShardedObject"},
     {"megatron.core.dist_checkpointing.mapping", "ShardedTensor"},
@@ -339,7 +341,7 @@ constexpr auto before_first_step = std::to_array<Condition>({
     {.keys = "optimizer.optimizer.param_groups.0"},
     {.keys = "optimizer.optimizer.param_groups.0.step", .is = Condition::Is::absent},
 });
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto megatron_resumes = std::to_array<Resume>({
     {.needs = before_first_step,
      .what =
          "saved this before any step was taken (the scaler still searches: all were skipped), where its distributed "
@@ -349,43 +351,43 @@ constexpr auto resumes = std::to_array<Resume>({
      .was_run = true},
 });
 
-std::optional<std::string> iteration_folder(std::string_view text) {
+std::optional<std::string> megatron_iteration(std::string_view text) {
   if (text == "release") return "release";
   const auto iteration = iteration_number(text);
   return iteration ? std::optional(fmt::format("iter_{:07}", *iteration)) : std::nullopt;
 }
 
-constexpr auto pointers = std::to_array<RunPointer>({
-    {"latest_checkpointed_iteration.txt", iteration_folder},
+constexpr auto megatron_pointers = std::to_array<RunPointer>({
+    {"latest_checkpointed_iteration.txt", megatron_iteration},
 });
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto megatron_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::pointed, "iter_#", {}, {}, FileType::folder},
 });
 
 // Source: megatron/training/checkpointing.py, get_checkpoint_name; the arguments are saved.
-constexpr auto sizes = std::to_array<StoredSize>({
+constexpr auto megatron_sizes = std::to_array<StoredSize>({
     {&RankSizes::model, "args.tensor_model_parallel_size"},
     {&RankSizes::pipeline, "args.pipeline_model_parallel_size"},
     {&RankSizes::expert, "args.expert_model_parallel_size"},
 });
-constexpr auto rank_files = std::to_array<RankFiles>({
+constexpr auto megatron_rank_files = std::to_array<RankFiles>({
     {"mp_rank*/", {&RankSizes::model, &RankSizes::pipeline, &RankSizes::expert}},
 });
-constexpr auto pairs = std::to_array<FilePair>({
+constexpr auto megatron_pairs = std::to_array<FilePair>({
     {"distrib_optim.pt", "model_optim_rng.pt", "where Megatron keeps its grad scaler"},
 });
 
 // megatron/core/dist_checkpointing: serialization.py takes the common state from common.pt where there is one, else
 // from the items; beside a common.pt the ranks' random states alone tell.
-constexpr auto items = std::to_array<std::string_view>({common_items, "rng_state/"});
+constexpr auto megatron_items = std::to_array<std::string_view>({common_items, "rng_state/"});
 constexpr auto other_items = std::to_array<std::string_view>({"rng_state/", "rerun_state_machine_state/"});
-constexpr DistributedFolder distributed{.items = items,
-                                        .other_items = other_items,
-                                        .note = "metadata.json",
-                                        .common_key = "common_backend",
-                                        .common_file = "common.pt",
-                                        .common_items = common_items,
-                                        .group_word = "dp_group_idx_"};
+constexpr DistributedFolder megatron_distributed{.items = megatron_items,
+                                                 .other_items = other_items,
+                                                 .note = "metadata.json",
+                                                 .common_key = "common_backend",
+                                                 .common_file = "common.pt",
+                                                 .common_items = common_items,
+                                                 .group_word = "dp_group_idx_"};
 
 }  // namespace
 
@@ -393,45 +395,45 @@ constinit const Dialect megatron_state = {
     .name = "megatron",
     .framework = "Megatron's DynamicGradScaler",
     .form = Form::map,
-    .fields = state_fields,
+    .fields = megatron_state_fields,
     .growth = Growth::when_equal,
     .before_chain_number = before_chain_number,
-    .settings = settings,
+    .settings = megatron_settings,
     .grows_by_two = true,
     .tell_loading = tell_loading,
-    .policies = policies,
-    .flags = flags,
-    .configuration = &configuration,
-    .places = places,
-    .empty_at = empty_at,
-    .templates = templates,
-    .classes = classes,
+    .policies = megatron_policies,
+    .flags = megatron_flags,
+    .configuration = &megatron_configuration,
+    .places = megatron_places,
+    .empty_at = megatron_empty_at,
+    .templates = megatron_templates,
+    .classes = megatron_classes,
 };
 
 constinit const Dialect megatron_object = {
     .name = "megatron",
     .framework = "Megatron's loss scaler (before 2.0)",
     .form = Form::object,
-    .fields = object_fields,
+    .fields = megatron_object_fields,
     .growth = Growth::modulo,
-    .settings = object_settings,
-    .module_parts = module_parts,
-    .class_names = class_names,
-    .policies = policies,
-    .flags = flags,
-    .configuration = &configuration,
-    .places = object_places,
+    .settings = megatron_object_settings,
+    .module_parts = megatron_module_parts,
+    .class_names = megatron_class_names,
+    .policies = megatron_policies,
+    .flags = megatron_flags,
+    .configuration = &megatron_configuration,
+    .places = megatron_object_places,
 };
 
 constinit const Trainer megatron_trainer = {
     .name = "Megatron",
-    .rank_files = rank_files,
-    .sizes = sizes,
-    .pairs = pairs,
-    .pointers = pointers,
-    .runs = runs,
-    .distributed = distributed,
-    .resumes = resumes,
+    .rank_files = megatron_rank_files,
+    .sizes = megatron_sizes,
+    .pairs = megatron_pairs,
+    .pointers = megatron_pointers,
+    .runs = megatron_runs,
+    .distributed = megatron_distributed,
+    .resumes = megatron_resumes,
 };
 
 }  // namespace tare

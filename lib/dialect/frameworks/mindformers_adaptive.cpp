@@ -11,7 +11,7 @@ namespace {
 
 // Where the names of a cell's parameters are not unique, MindSpore renames them by their places in the tree of cells:
 // so a constant learning rate does. CheckpointMonitor puts `loss_scale` beside, and resuming starts from that.
-constexpr auto names = std::to_array<FieldRule>({
+constexpr auto mindformers_adaptive_names = std::to_array<FieldRule>({
     {"scale_sense", Role::scale, true},
     {"scale_window", Role::growth_interval},
     {"list_index", Role::window_index},
@@ -28,7 +28,7 @@ constexpr auto names = std::to_array<FieldRule>({
     {"loss_scale", Role::scale},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto mindformers_adaptive_settings = std::to_array<Setting>({
     {Role::window_list, "mindformers makes it from max_scale_window and min_scale_window of its update cell."},
     {Role::growth_tracker, "mindformers counts from last_overflow_step: edit that, or step."},
     {Role::growth_factor, "mindformers takes it from AdaptiveLossScaleUpdateCell(scale_factor=...)."},
@@ -42,25 +42,26 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::dynamic, "mindformers' adaptive scale is always dynamic."},
 });
 
-Matches find_in(const Tree& tree, NodeId map, NodeId) {
-  Matches matches = parameters_named(tree, map, names);
+Matches find_in_mindformers_adaptive(const Tree& tree, NodeId map, NodeId) {
+  Matches matches = parameters_named(tree, map, mindformers_adaptive_names);
   std::erase_if(matches, [](const Match& match) { return !has_role(match, Role::window_index); });
   return matches;
 }
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto mindformers_adaptive_policies = std::to_array<PolicyUse>({
     {"", "mindformers_adaptive"},
 });
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto mindformers_adaptive_each_flag = std::to_array<Flag>({
     {Role::growth_factor, "scale_factor="},
     {{}, "max_scale_window=", "max_scale_window"},
     {{}, "min_scale_window=", "min_scale_window"},
 });
-constexpr Flags flags{"AdaptiveLossScaleUpdateCell(..., ", ", ", ")", each_flag};
-constexpr auto places = std::to_array<KeptAt>({
+constexpr Flags mindformers_adaptive_flags{"AdaptiveLossScaleUpdateCell(..., ", ", ", ")",
+                                           mindformers_adaptive_each_flag};
+constexpr auto mindformers_adaptive_places = std::to_array<KeptAt>({
     {"", "", "global_batch_size", "mindformers (CheckpointMonitor)"},
 });
-constexpr auto template_fields = std::to_array<TemplateField>({
+constexpr auto mindformers_adaptive_template_fields = std::to_array<TemplateField>({
     {"scale_sense", "tensor:float32[]"},
     {"scale_window", "tensor:int32[]", "fields.scale_window"},
     {"list_index", "tensor:int32[]"},
@@ -69,13 +70,13 @@ constexpr auto template_fields = std::to_array<TemplateField>({
     {"current_iterator_step", "tensor:int32[]"},
     {"last_overflow_iterator_step", "tensor:int32[]"},
 });
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto mindformers_adaptive_templates = std::to_array<StateTemplate>({
     {.name = "mindformers_adaptive",
      .dialect = &mindformers_adaptive_cell,
      .policy = "mindformers_adaptive",
      .endings = ".ckpt",
      .format = "mindspore",
-     .fields = template_fields},
+     .fields = mindformers_adaptive_template_fields},
 });
 
 }  // namespace
@@ -84,14 +85,14 @@ constinit const Dialect mindformers_adaptive_cell = {
     .name = "mindformers_adaptive",
     .framework = "mindformers' AdaptiveLossScaleUpdateCell",
     .form = Form::part,
-    .find_in = find_in,
+    .find_in = find_in_mindformers_adaptive,
     .telling_word = "scale",
     .growth = Growth::when_reached,
-    .settings = settings,
-    .policies = policies,
-    .flags = flags,
-    .places = places,
-    .templates = templates,
+    .settings = mindformers_adaptive_settings,
+    .policies = mindformers_adaptive_policies,
+    .flags = mindformers_adaptive_flags,
+    .places = mindformers_adaptive_places,
+    .templates = mindformers_adaptive_templates,
 };
 
 }  // namespace tare

@@ -13,9 +13,9 @@
 namespace tare {
 namespace {
 
-constexpr auto names = std::to_array<FieldRule>({{"loss_scale", Role::scale, true}});
+constexpr auto mindformers_common_names = std::to_array<FieldRule>({{"loss_scale", Role::scale, true}});
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto mindformers_common_settings = std::to_array<Setting>({
     {Role::growth_interval, "mindformers keeps no window here: it starts from its configuration's scale_window."},
     {Role::growth_tracker, "mindformers keeps no counter here: a resumed run counts its window from the start."},
     {Role::window_index, "mindformers keeps no window here: it starts from its configuration's scale_window."},
@@ -27,30 +27,30 @@ constexpr auto settings = std::to_array<Setting>({
 });
 
 /// `loss_scale` is a common word: all else that mindformers writes with it is there too, and no cell's own scale.
-Matches find_in(const Tree& tree, NodeId map, NodeId root) {
+Matches find_in_mindformers_common(const Tree& tree, NodeId map, NodeId root) {
   const auto is_there = [&](std::string_view key) { return tree.find(map, key) != nowhere; };
   if (map != root || !is_there("global_batch_size") || !is_there("step_num") || is_there("scale_sense")) return {};
-  return parameters_named(tree, map, names);
+  return parameters_named(tree, map, mindformers_common_names);
 }
 
-constexpr NoPolicy no_policy{
+constexpr NoPolicy mindformers_common_no_policy{
     "it is a scale alone, without the counters and the window that its update cell starts anew at every resume",
     "carry the scale by hand: tare edit CHECKPOINT scale=...",
 };
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto mindformers_common_places = std::to_array<KeptAt>({
     {"", "common.json", "", "mindformers (common.json), which keeps the scale alone"},
     {"", "hyper_param.safetensors", "", "MindSpore (unified_safetensors)"},
 });
 
-std::optional<std::string> iteration_folder(std::string_view text) {
+std::optional<std::string> mindformers_iteration(std::string_view text) {
   const auto iteration = iteration_number(text);
   return iteration ? std::optional(fmt::format("iteration_{:08}", *iteration)) : std::nullopt;
 }
 
-constexpr auto pointers = std::to_array<RunPointer>({
-    {"latest_checkpointed_iteration.txt", iteration_folder},
+constexpr auto mindformers_common_pointers = std::to_array<RunPointer>({
+    {"latest_checkpointed_iteration.txt", mindformers_iteration},
 });
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto mindformers_common_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::pointed, "iteration_#", {}, {}, FileType::folder},
 });
 
@@ -60,17 +60,17 @@ constinit const Dialect mindformers_common_part = {
     .name = "mindformers_common",
     .framework = "mindformers",
     .form = Form::part,
-    .find_in = find_in,
+    .find_in = find_in_mindformers_common,
     .growth = Growth::not_stored,
-    .settings = settings,
-    .no_policy = no_policy,
-    .places = places,
+    .settings = mindformers_common_settings,
+    .no_policy = mindformers_common_no_policy,
+    .places = mindformers_common_places,
 };
 
 constinit const Trainer mindformers_trainer = {
     .name = "mindformers",
-    .pointers = pointers,
-    .runs = runs,
+    .pointers = mindformers_common_pointers,
+    .runs = mindformers_common_runs,
     .last_save = {"meta.json", "last_ckpt_file"},  // CheckpointMonitor of mindformers/core/callback/callback.py
 };
 

@@ -7,14 +7,14 @@
 namespace tare {
 namespace {
 
-constexpr auto modules = std::to_array<std::string_view>({"mindspeed"});
-constexpr auto class_names = std::to_array<std::string_view>({"ScaleMeta"});
-constexpr auto names = std::to_array<std::string_view>({"scale", "scale_inv"});
+constexpr auto mindspeed_modules = std::to_array<std::string_view>({"mindspeed"});
+constexpr auto mindspeed_class_names = std::to_array<std::string_view>({"ScaleMeta"});
+constexpr auto mindspeed_names = std::to_array<std::string_view>({"scale", "scale_inv"});
 
 /// Where the moments are MXFP8, both are None until the first step.
-Matches find_in(const Tree& tree, NodeId map, NodeId) {
+Matches find_in_mindspeed(const Tree& tree, NodeId map, NodeId) {
   Match match;
-  for (const std::string_view name : names) {
+  for (const std::string_view name : mindspeed_names) {
     const NodeId value = tree.find(map, name);
     if (value != nowhere && tree.kind(value) == Kind::tensor) match.parts.push_back({std::string(name), value, {}});
   }
@@ -24,11 +24,12 @@ Matches find_in(const Tree& tree, NodeId map, NodeId) {
   return {std::move(match)};
 }
 
-constexpr auto rules = std::to_array<Fp8Rule>({{"moment", "scale", "scale_inv", {}, "fp8_max", fp8_largest_e4m3}});
-constexpr Fp8Convention conventions[] = {
-    {AgeOrder::first, ScaleMeaning::multiplier, ScaleUse::stored_data, rules},
+constexpr auto mindspeed_rules =
+    std::to_array<Fp8Rule>({{"moment", "scale", "scale_inv", {}, "fp8_max", fp8_largest_e4m3}});
+constexpr Fp8Convention mindspeed_conventions[] = {
+    {AgeOrder::first, ScaleMeaning::multiplier, ScaleUse::stored_data, mindspeed_rules},
 };
-constexpr auto classes = std::to_array<ClassName>({
+constexpr auto mindspeed_classes = std::to_array<ClassName>({
     {"mindspeed.core.optimizer.low_precision.quant_adamw", "ScaleMeta"},
 });
 
@@ -37,7 +38,7 @@ constexpr auto with_fp8 = std::to_array<Condition>({
     {.keys = "args.fp8"},
     {.keys = "args.use_ascend_mc2", .is = Condition::Is::there},
 });
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto mindspeed_resumes = std::to_array<Resume>({
     {.needs = with_fp8,
      .what =
          "keeps no FP8 state of its TransformerEngine layers, whose extra state is None: a resumed run with delayed "
@@ -53,16 +54,16 @@ constinit const Dialect mindspeed_meta = {
     .kind = "fp8",
     .framework = "MindSpeed's low-precision AdamW",
     .form = Form::object,
-    .find_in = find_in,
-    .module_parts = modules,
-    .class_names = class_names,
-    .classes = classes,
-    .fp8 = {conventions},
+    .find_in = find_in_mindspeed,
+    .module_parts = mindspeed_modules,
+    .class_names = mindspeed_class_names,
+    .classes = mindspeed_classes,
+    .fp8 = {mindspeed_conventions},
 };
 
 constinit const Trainer mindspeed_trainer = {
     .name = "MindSpeed",
-    .resumes = resumes,
+    .resumes = mindspeed_resumes,
 };
 
 }  // namespace tare

@@ -10,7 +10,7 @@ namespace tare {
 namespace {
 
 // Where the names of a cell's parameters are not unique, MindSpore renames them by their places in the tree of cells.
-constexpr auto names = std::to_array<FieldRule>({
+constexpr auto mindspore_names = std::to_array<FieldRule>({
     {"scale_sense", Role::scale, true},
     {"current_iterator_step", Role::step},
     {"last_overflow_iterator_step", Role::last_overflow_step},
@@ -22,7 +22,7 @@ constexpr auto names = std::to_array<FieldRule>({
     {"loss_scaling_manager.list_index", Role::window_index},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto mindspore_settings = std::to_array<Setting>({
     {Role::growth_interval, "MindSpore takes its window from DynamicLossScaleUpdateCell(scale_window=...)."},
     {Role::growth_tracker, "MindSpore counts from last_overflow_step: edit that, or step."},
     {Role::growth_factor, "MindSpore takes it from DynamicLossScaleUpdateCell(scale_factor=...)."},
@@ -38,45 +38,45 @@ constexpr auto settings = std::to_array<Setting>({
 
 /// Only mindformers keeps its own values of `loss_scale` and `global_batch_size` beside the parameters; alone, the
 /// first is a note that a user's script made.
-Matches find_in(const Tree& tree, NodeId map, NodeId) {
-  Matches matches = parameters_named(tree, map, names);
+Matches find_in_mindspore(const Tree& tree, NodeId map, NodeId) {
+  Matches matches = parameters_named(tree, map, mindspore_names);
   std::erase_if(matches, [](const Match& match) { return has_role(match, Role::window_index); });
   if (matches.empty() || tree.find(map, "global_batch_size") != nowhere) return matches;
   std::erase_if(matches.front().parts, [](const Match::Part& part) { return part.name == "loss_scale"; });
   return matches;
 }
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto mindspore_policies = std::to_array<PolicyUse>({
     {"current_iterator_step", "mindspore", "dynamic"},
     {"loss_scaling_manager.cur_iter", "mindspore", "dynamic"},
     {"", "mindspore", "fixed"},
 });
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto mindspore_each_flag = std::to_array<Flag>({
     {Role::growth_interval, "scale_window="},
     {Role::growth_factor, "scale_factor="},
 });
-constexpr Flags flags{"DynamicLossScaleUpdateCell(..., ", ", ", ")", each_flag};
-constexpr auto places = std::to_array<KeptAt>({
+constexpr Flags mindspore_flags{"DynamicLossScaleUpdateCell(..., ", ", ", ")", mindspore_each_flag};
+constexpr auto mindspore_places = std::to_array<KeptAt>({
     {"", "", "global_batch_size", "mindformers (CheckpointMonitor)"},
 });
-constexpr auto template_fields = std::to_array<TemplateField>({
+constexpr auto mindspore_template_fields = std::to_array<TemplateField>({
     {"scale_sense", "tensor:float32[]"},
     {"current_iterator_step", "tensor:int32[]"},
     {"last_overflow_iterator_step", "tensor:int32[]"},
 });
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto mindspore_templates = std::to_array<StateTemplate>({
     {.name = "mindspore",
      .dialect = &mindspore_cell,
      .policy = "mindspore",
      .variant = "dynamic",
      .endings = ".ckpt",
      .format = "mindspore",
-     .fields = template_fields,
+     .fields = mindspore_template_fields,
      .is_usual = true},
 });
 
 /// Parallel training saves each rank's file in a folder of its own.
-constexpr auto rank_words = std::to_array<RankWord>({
+constexpr auto mindspore_rank_words = std::to_array<RankWord>({
     {"rank", true, 1, {}, "ckpt_"},
 });
 
@@ -86,19 +86,19 @@ constinit const Dialect mindspore_cell = {
     .name = "mindspore",
     .framework = "MindSpore's loss-scaling cell",
     .form = Form::part,
-    .find_in = find_in,
+    .find_in = find_in_mindspore,
     .telling_word = "scale",
     .growth = Growth::when_reached,
-    .settings = settings,
-    .policies = policies,
-    .flags = flags,
-    .places = places,
-    .templates = templates,
+    .settings = mindspore_settings,
+    .policies = mindspore_policies,
+    .flags = mindspore_flags,
+    .places = mindspore_places,
+    .templates = mindspore_templates,
 };
 
 constinit const Trainer mindspore_trainer = {
     .name = "MindSpore",
-    .rank_words = rank_words,
+    .rank_words = mindspore_rank_words,
 };
 
 }  // namespace tare

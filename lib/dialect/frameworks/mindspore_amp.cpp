@@ -9,12 +9,12 @@
 namespace tare {
 namespace {
 
-constexpr auto names = std::to_array<FieldRule>({
+constexpr auto mindspore_amp_names = std::to_array<FieldRule>({
     {"scale_value", Role::scale, true},
     {"counter", Role::growth_tracker, true},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto mindspore_amp_settings = std::to_array<Setting>({
     {Role::growth_interval, "MindSpore takes its window from amp.DynamicLossScaler(scale_window=...)."},
     {Role::growth_factor, "MindSpore takes it from amp.DynamicLossScaler(scale_factor=...)."},
     {Role::backoff_factor, "MindSpore divides by scale_factor of amp.DynamicLossScaler."},
@@ -30,8 +30,8 @@ constexpr auto settings = std::to_array<Setting>({
 });
 
 /// Both words are common: MindSpore's are parameters.
-Matches find_in(const Tree& tree, NodeId map, NodeId) {
-  Matches matches = parameters_named(tree, map, names);
+Matches find_in_mindspore_amp(const Tree& tree, NodeId map, NodeId) {
+  Matches matches = parameters_named(tree, map, mindspore_amp_names);
   std::erase_if(matches, [&](const Match& match) {
     return std::any_of(match.parts.begin(), match.parts.end(),
                        [&](const Match::Part& part) { return tree.kind(part.node) != Kind::tensor; });
@@ -39,25 +39,25 @@ Matches find_in(const Tree& tree, NodeId map, NodeId) {
   return matches;
 }
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto mindspore_amp_policies = std::to_array<PolicyUse>({
     {"", "mindspore_amp"},
 });
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto mindspore_amp_each_flag = std::to_array<Flag>({
     {Role::growth_interval, "scale_window="},
     {Role::growth_factor, "scale_factor="},
 });
-constexpr Flags flags{"amp.DynamicLossScaler(..., ", ", ", ")", each_flag};
-constexpr auto template_fields = std::to_array<TemplateField>({
+constexpr Flags mindspore_amp_flags{"amp.DynamicLossScaler(..., ", ", ", ")", mindspore_amp_each_flag};
+constexpr auto mindspore_amp_template_fields = std::to_array<TemplateField>({
     {"scale_value", "tensor:float32[]"},
     {"counter", "tensor:int32[]"},
 });
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto mindspore_amp_templates = std::to_array<StateTemplate>({
     {.name = "mindspore_amp",
      .dialect = &mindspore_amp_scaler,
      .policy = "mindspore_amp",
      .endings = ".ckpt",
      .format = "mindspore",
-     .fields = template_fields},
+     .fields = mindspore_amp_template_fields},
 });
 
 }  // namespace
@@ -66,13 +66,13 @@ constinit const Dialect mindspore_amp_scaler = {
     .name = "mindspore_amp",
     .framework = "MindSpore's amp.DynamicLossScaler",
     .form = Form::part,
-    .find_in = find_in,
+    .find_in = find_in_mindspore_amp,
     .telling_word = "scale_value",
     .growth = Growth::when_equal,
-    .settings = settings,
-    .policies = policies,
-    .flags = flags,
-    .templates = templates,
+    .settings = mindspore_amp_settings,
+    .policies = mindspore_amp_policies,
+    .flags = mindspore_amp_flags,
+    .templates = mindspore_amp_templates,
 };
 
 }  // namespace tare

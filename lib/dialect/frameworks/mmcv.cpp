@@ -8,7 +8,7 @@
 namespace tare {
 namespace {
 
-constexpr auto fields = std::to_array<FieldRule>({
+constexpr auto mmcv_fields = std::to_array<FieldRule>({
     {"cur_scale", Role::scale, true},
     {"cur_iter", Role::step, true},
     {"mode", Role::dynamic},
@@ -17,7 +17,7 @@ constexpr auto fields = std::to_array<FieldRule>({
     {"scale_window", Role::growth_interval, true},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto mmcv_settings = std::to_array<Setting>({
     {Role::growth_tracker, "mmcv counts from last_overflow_step: edit that, or step."},
     {Role::backoff_factor, "mmcv divides by scale_factor, which is growth_factor here."},
     {Role::min_scale, "mmcv never goes below 1: the bound is fixed in its code."},
@@ -29,14 +29,14 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::overflow_tracker, "mmcv counts no overflows: every one backs off."},
 });
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto mmcv_policies = std::to_array<PolicyUse>({
     {"mode", "constant", {}, "static"},
     {"", "apex_fp16_utils"},
 });
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto mmcv_places = std::to_array<KeptAt>({
     {"meta.fp16.loss_scaler", "", "", "mmcv (Fp16OptimizerHook)"},
 });
-constexpr auto template_fields = std::to_array<TemplateField>({
+constexpr auto mmcv_template_fields = std::to_array<TemplateField>({
     {"cur_scale", "number"},
     {"cur_iter", "int"},
     {"mode", "text:dynamic"},
@@ -44,18 +44,18 @@ constexpr auto template_fields = std::to_array<TemplateField>({
     {"scale_factor", "number"},
     {"scale_window", "int"},
 });
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto mmcv_templates = std::to_array<StateTemplate>({
     {.name = "mmcv",
      .dialect = &mmcv_state,
      .policy = "apex_fp16_utils",
      .endings = ".pth .pt",
      .format = "torch_zip",
-     .fields = template_fields,
+     .fields = mmcv_template_fields,
      .path = "meta.fp16.loss_scaler"},
 });
 
-constexpr auto marks = std::to_array<std::string_view>({"meta.mmcv_version", "state_dict", "optimizer"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto mmcv_marks = std::to_array<std::string_view>({"meta.mmcv_version", "state_dict", "optimizer"});
+constexpr auto mmcv_resumes = std::to_array<Resume>({
     {.until = "1.3.5",
      .stored = Resume::Stored::no,
      .what = "keeps no scaler of its Fp16OptimizerHook: a resumed fp16 run starts anew",
@@ -70,20 +70,20 @@ constinit const Dialect mmcv_state = {
     .name = "mmcv",
     .framework = "mmcv's LossScaler",
     .form = Form::map,
-    .fields = fields,
+    .fields = mmcv_fields,
     .growth = Growth::modulo,
-    .settings = settings,
+    .settings = mmcv_settings,
     .under = "loss_scaler",
-    .policies = policies,
-    .places = places,
-    .templates = templates,
+    .policies = mmcv_policies,
+    .places = mmcv_places,
+    .templates = mmcv_templates,
 };
 
 constinit const Trainer mmcv_trainer = {
     .name = "mmcv",
-    .marks = marks,
+    .marks = mmcv_marks,
     .version_at = "meta.mmcv_version",
-    .resumes = resumes,
+    .resumes = mmcv_resumes,
 };
 
 }  // namespace tare

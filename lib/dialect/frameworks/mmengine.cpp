@@ -8,7 +8,7 @@
 namespace tare {
 namespace {
 
-constexpr auto pointers = std::to_array<RunPointer>({
+constexpr auto mmengine_pointers = std::to_array<RunPointer>({
     {"last_checkpoint", last_part_of_path},
 });
 
@@ -16,7 +16,7 @@ constexpr auto pointers = std::to_array<RunPointer>({
 
 constinit const Trainer mmengine_trainer = {
     .name = "mmengine",
-    .pointers = pointers,
+    .pointers = mmengine_pointers,
 };
 
 }  // namespace tare

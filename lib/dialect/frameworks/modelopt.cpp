@@ -7,7 +7,7 @@
 namespace tare {
 namespace {
 
-constexpr auto rules = std::to_array<Fp8Rule>({
+constexpr auto modelopt_rules = std::to_array<Fp8Rule>({
     scale_of("weight", "weight_scale", fp4_largest),
     scale_of("weight_global", "weight_scale_2", fp4_largest),
     calibrated(scale_of("input_global", "input_scale", fp4_largest)),
@@ -15,8 +15,8 @@ constexpr auto rules = std::to_array<Fp8Rule>({
     calibrated(scale_of("key", "k_scale")),
     calibrated(scale_of("value", "v_scale")),
 });
-constexpr Fp8Convention conventions[] = {
-    {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, rules},
+constexpr Fp8Convention modelopt_conventions[] = {
+    {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, modelopt_rules},
 };
 
 }  // namespace
@@ -27,7 +27,7 @@ constinit const Dialect modelopt_weight = {
     .framework = "ModelOpt's NVFP4 weights",
     .find_in = found_with_other_weights,
     .telling_word = "scale",
-    .fp8 = {conventions},
+    .fp8 = {modelopt_conventions},
 };
 
 }  // namespace tare

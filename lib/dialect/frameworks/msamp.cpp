@@ -11,14 +11,15 @@
 namespace tare {
 namespace {
 
-constexpr auto modules = std::to_array<std::string_view>({"msamp"});
-constexpr auto classes = std::to_array<std::string_view>({"ScalingTensor", "ScalingParameter"});
-constexpr auto names = std::to_array<std::string_view>({"scale", "scale_inv", "amax", "amax_counter", "window_size"});
+constexpr auto msamp_modules = std::to_array<std::string_view>({"msamp"});
+constexpr auto msamp_classes = std::to_array<std::string_view>({"ScalingTensor", "ScalingParameter"});
+constexpr auto msamp_names =
+    std::to_array<std::string_view>({"scale", "scale_inv", "amax", "amax_counter", "window_size"});
 
-Matches find_in(const Tree& tree, NodeId map, NodeId) {
+Matches find_in_msamp(const Tree& tree, NodeId map, NodeId) {
   const NodeId meta = tree.fields(tree.find(map, "meta"));
   Match match;
-  for (const std::string_view name : names) {
+  for (const std::string_view name : msamp_names) {
     const NodeId value = tree.find(meta, name);
     if (value != nowhere) match.parts.push_back({std::string(name), value, {}});
   }
@@ -28,9 +29,9 @@ Matches find_in(const Tree& tree, NodeId map, NodeId) {
   return {std::move(match)};
 }
 
-constexpr auto fp8_rules =
+constexpr auto msamp_fp8_rules =
     std::to_array<Fp8Rule>({{"tensor", "scale", "scale_inv", "amax", "qtype", fp8_largest_e4m3}});
-constexpr auto largest_numbers = std::to_array<std::pair<std::string_view, double>>({
+constexpr auto msamp_largest_numbers = std::to_array<std::pair<std::string_view, double>>({
     {"kFloat8E4M3", fp8_largest_e4m3},
     {"kFloat8E5M2", fp8_largest_e5m2},
     {"kFloat16", 65504},
@@ -38,10 +39,10 @@ constexpr auto largest_numbers = std::to_array<std::pair<std::string_view, doubl
     {"kFloat32", 0x1.fffffep127},
 });
 
-constexpr Fp8Convention fp8_conventions[] = {
-    {AgeOrder::second, ScaleMeaning::multiplier, ScaleUse::stored_data, fp8_rules},
+constexpr Fp8Convention msamp_fp8_conventions[] = {
+    {AgeOrder::second, ScaleMeaning::multiplier, ScaleUse::stored_data, msamp_fp8_rules},
 };
-constexpr auto named_classes = std::to_array<ClassName>({
+constexpr auto msamp_named_classes = std::to_array<ClassName>({
     {"msamp.common.dtype.dtypes", "QType"},
     {"msamp.common.tensor.hook", "HookManager"},
     {"msamp.common.tensor.meta", "ScalingMeta"},
@@ -52,8 +53,8 @@ constexpr auto named_classes = std::to_array<ClassName>({
 }  // namespace
 
 std::optional<double> msamp_largest(std::string_view qtype) {
-  const auto* found = std::ranges::find(largest_numbers, qtype, &std::pair<std::string_view, double>::first);
-  return found == largest_numbers.end() ? std::nullopt : std::optional(found->second);
+  const auto* found = std::ranges::find(msamp_largest_numbers, qtype, &std::pair<std::string_view, double>::first);
+  return found == msamp_largest_numbers.end() ? std::nullopt : std::optional(found->second);
 }
 
 constinit const Dialect msamp_tensor = {
@@ -61,11 +62,11 @@ constinit const Dialect msamp_tensor = {
     .kind = "fp8",
     .framework = "MS-AMP's ScalingTensor",
     .form = Form::object,
-    .find_in = find_in,
-    .module_parts = modules,
-    .class_names = classes,
-    .classes = named_classes,
-    .fp8 = {fp8_conventions, "msamp"},
+    .find_in = find_in_msamp,
+    .module_parts = msamp_modules,
+    .class_names = msamp_classes,
+    .classes = msamp_named_classes,
+    .fp8 = {msamp_fp8_conventions, "msamp"},
 };
 
 }  // namespace tare

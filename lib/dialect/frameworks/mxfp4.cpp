@@ -8,13 +8,13 @@
 namespace tare {
 namespace {
 
-constexpr auto rules = std::to_array<Fp8Rule>({
+constexpr auto mxfp4_rules = std::to_array<Fp8Rule>({
     scale_of("weight", "scales", fp4_largest),
     scale_of("weight", "weight_scale", fp4_largest),
     calibrated(scale_of("input", "input_scale", fp4_largest)),
 });
-constexpr Fp8Convention conventions[] = {
-    {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, rules},
+constexpr Fp8Convention mxfp4_conventions[] = {
+    {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, mxfp4_rules},
 };
 
 }  // namespace
@@ -25,7 +25,7 @@ constinit const Dialect mxfp4_weight = {
     .framework = "MXFP4 weights, as gpt-oss and Quark keep them",
     .find_in = found_with_other_weights,
     .telling_word = "scale",
-    .fp8 = {conventions},
+    .fp8 = {mxfp4_conventions},
 };
 
 }  // namespace tare

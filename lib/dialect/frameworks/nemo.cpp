@@ -6,7 +6,7 @@
 namespace tare {
 namespace {
 
-constexpr auto fields = std::to_array<FieldRule>({
+constexpr auto nemo_fields = std::to_array<FieldRule>({
     {"_hysteresis_tracker", Role::hysteresis_tracker, true},
     {"scale", Role::scale, true},
     {"growth_factor", Role::growth_factor, true},
@@ -15,7 +15,7 @@ constexpr auto fields = std::to_array<FieldRule>({
     {"_growth_tracker", Role::growth_tracker, true},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto nemo_settings = std::to_array<Setting>({
     {Role::hysteresis, "NeMo takes it from `hysteresis` in the model's configuration."},
     {Role::initial_scale, "NeMo takes it from `native_amp_init_scale` in the model's configuration."},
     {Role::min_scale, "NeMo's GradScaler has no lower bound."},
@@ -25,25 +25,25 @@ constexpr auto settings = std::to_array<Setting>({
 });
 
 // nemo/collections/nlp/parts/nlp_overrides.py: load_state_dict asks for "_hysterisis_tracker".
-constexpr auto resets = std::to_array<Reset>({
+constexpr auto nemo_resets = std::to_array<Reset>({
     {"_hysteresis_tracker", 1, "NeMo loads it by a misspelt key: a resumed run backs off at the next overflow."},
 });
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto nemo_policies = std::to_array<PolicyUse>({
     {"", "nemo"},
 });
 
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto nemo_each_flag = std::to_array<Flag>({
     {Role::hysteresis, "model.hysteresis="},
 });
-constexpr Flags flags{"", " ", "", each_flag};
-constexpr auto places = std::to_array<KeptAt>({
+constexpr Flags nemo_flags{"", " ", "", nemo_each_flag};
+constexpr auto nemo_places = std::to_array<KeptAt>({
     {"MegatronHalfPrecisionPlugin", "", "", "NeMo (MegatronHalfPrecisionPlugin)"},
     {"MegatronMixedPrecisionPlugin", "", "", "NeMo (MegatronMixedPrecisionPlugin)"},
     {"native_amp_scaling_state", "", "", "NeMo"},
     {"*", ".metadata", "", "NeMo"},
 });
-constexpr auto template_fields = std::to_array<TemplateField>({
+constexpr auto nemo_template_fields = std::to_array<TemplateField>({
     {"scale", "float"},
     {"growth_factor", "float"},
     {"backoff_factor", "float"},
@@ -51,13 +51,13 @@ constexpr auto template_fields = std::to_array<TemplateField>({
     {"_growth_tracker", "int", "growth_tracker"},
     {"_hysteresis_tracker", "int", "hysteresis_tracker"},
 });
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto nemo_templates = std::to_array<StateTemplate>({
     {.name = "nemo",
      .dialect = &nemo_state,
      .policy = "nemo",
      .endings = ".pt .pth .ckpt .bin",
      .format = "torch_zip",
-     .fields = template_fields},
+     .fields = nemo_template_fields},
 });
 
 }  // namespace
@@ -66,14 +66,14 @@ constinit const Dialect nemo_state = {
     .name = "nemo",
     .framework = "NeMo's GradScaler",
     .form = Form::map,
-    .fields = fields,
+    .fields = nemo_fields,
     .growth = Growth::when_equal,
-    .settings = settings,
-    .resets = resets,
-    .policies = policies,
-    .flags = flags,
-    .places = places,
-    .templates = templates,
+    .settings = nemo_settings,
+    .resets = nemo_resets,
+    .policies = nemo_policies,
+    .flags = nemo_flags,
+    .places = nemo_places,
+    .templates = nemo_templates,
 };
 
 }  // namespace tare

@@ -6,11 +6,11 @@
 namespace tare {
 namespace {
 
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto open_clip_places = std::to_array<KeptAt>({
     {"scaler", "", "name", "open_clip"},
 });
-constexpr auto marks = std::to_array<std::string_view>({"name", "epoch", "state_dict", "optimizer"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto open_clip_marks = std::to_array<std::string_view>({"name", "epoch", "state_dict", "optimizer"});
+constexpr auto open_clip_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "loads a checkpoint without `scaler` and says nothing: an fp16 run (--precision amp) starts anew at 65536",
      .source = "src/open_clip_train/main.py",
@@ -21,9 +21,9 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer open_clip_trainer = {
     .name = "open_clip",
-    .places = places,
-    .marks = marks,
-    .resumes = resumes,
+    .places = open_clip_places,
+    .marks = open_clip_marks,
+    .resumes = open_clip_resumes,
 };
 
 }  // namespace tare

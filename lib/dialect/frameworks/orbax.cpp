@@ -6,7 +6,7 @@
 namespace tare {
 namespace {
 
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto orbax_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::highest, "#", {}, "_CHECKPOINT_METADATA", FileType::folder},
 });
 
@@ -14,7 +14,7 @@ constexpr auto runs = std::to_array<RunFolder>({
 
 constinit const Trainer orbax_trainer = {
     .name = "Orbax",
-    .runs = runs,
+    .runs = orbax_runs,
 };
 
 }  // namespace tare

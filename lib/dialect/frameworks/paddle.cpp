@@ -7,7 +7,7 @@
 namespace tare {
 namespace {
 
-constexpr auto fields = std::to_array<FieldRule>({
+constexpr auto paddle_fields = std::to_array<FieldRule>({
     {"incr_every_n_steps", Role::growth_interval, true},
     {"scale", Role::scale, true},
     {"incr_ratio", Role::growth_factor, true},
@@ -19,9 +19,9 @@ constexpr auto fields = std::to_array<FieldRule>({
 });
 
 // paddle.save adds it to every dict that is a state.
-constexpr auto left_out = std::to_array<std::string_view>({"StructuredToParameterName@@"});
+constexpr auto paddle_left_out = std::to_array<std::string_view>({"StructuredToParameterName@@"});
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto paddle_settings = std::to_array<Setting>({
     {Role::hysteresis_tracker, "Paddle counts up instead: edit overflow_tracker (decr_count)."},
     {Role::min_scale, "Paddle's GradScaler has no lower bound: the scale can fall to 0."},
     {Role::max_scale, "Paddle's GradScaler has no upper bound."},
@@ -30,18 +30,18 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::last_overflow_step, "Paddle's GradScaler keeps no steps; an overflow sets growth_tracker to 0."},
 });
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto paddle_policies = std::to_array<PolicyUse>({
     {"", "paddle"},
 });
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto paddle_places = std::to_array<KeptAt>({
     {"", "scaler.pdparams", "", "PaddleNLP's Trainer"},
 });
 // Source: state_dict() of a scaler that is off, paddle/amp/grad_scaler.py.
-constexpr auto empty_at = std::to_array<EmptyAt>({
+constexpr auto paddle_empty_at = std::to_array<EmptyAt>({
     {"", "scaler.pdparams"},
     {"scaler"},
 });
-constexpr auto template_fields = std::to_array<TemplateField>({
+constexpr auto paddle_template_fields = std::to_array<TemplateField>({
     {"scale", "numpy:float32[1]"},
     {"incr_ratio", "float"},
     {"decr_ratio", "float"},
@@ -51,13 +51,13 @@ constexpr auto template_fields = std::to_array<TemplateField>({
     {"decr_count", "int"},
     {"use_dynamic_loss_scaling", "bool"},
 });
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto paddle_templates = std::to_array<StateTemplate>({
     {.name = "paddle",
      .dialect = &paddle_state,
      .policy = "paddle",
      .endings = ".pdparams .pdopt .pd",
      .format = "pickle",
-     .fields = template_fields,
+     .fields = paddle_template_fields,
      .is_usual = true},
 });
 
@@ -67,14 +67,14 @@ constinit const Dialect paddle_state = {
     .name = "paddle",
     .framework = "Paddle's GradScaler",
     .form = Form::map,
-    .fields = fields,
+    .fields = paddle_fields,
     .growth = Growth::when_equal,
-    .settings = settings,
-    .left_out = left_out,
-    .policies = policies,
-    .places = places,
-    .empty_at = empty_at,
-    .templates = templates,
+    .settings = paddle_settings,
+    .left_out = paddle_left_out,
+    .policies = paddle_policies,
+    .places = paddle_places,
+    .empty_at = paddle_empty_at,
+    .templates = paddle_templates,
 };
 
 }  // namespace tare

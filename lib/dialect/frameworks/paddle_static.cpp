@@ -12,18 +12,18 @@
 namespace tare {
 namespace {
 
-struct Variable {
+struct PaddleVariable {
   std::string_view stem;
   Role role;
 };
 
-constexpr auto variables = std::to_array<Variable>({
+constexpr auto variables_of_paddle = std::to_array<PaddleVariable>({
     {"loss_scaling_", Role::scale},
     {"num_good_steps_", Role::growth_tracker},
     {"num_bad_steps_", Role::overflow_tracker},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto paddle_static_settings = std::to_array<Setting>({
     {Role::growth_interval, "A program takes its window from static.amp.decorate(incr_every_n_steps=...)."},
     {Role::growth_factor, "A program takes it from static.amp.decorate(incr_ratio=...)."},
     {Role::backoff_factor, "A program takes it from static.amp.decorate(decr_ratio=...)."},
@@ -37,7 +37,7 @@ constexpr auto settings = std::to_array<Setting>({
 });
 
 /// Scalers by their variables' number.
-Matches find_in(const Tree& tree, NodeId map, NodeId) {
+Matches find_in_paddle_static(const Tree& tree, NodeId map, NodeId) {
   std::map<unsigned, Match> by_number;
   const auto pairs = tree.items(map);
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
@@ -48,42 +48,42 @@ Matches find_in(const Tree& tree, NodeId map, NodeId) {
   }
   Matches matches;
   for (auto& [number, match] : by_number) {
-    if (match.parts.size() == variables.size()) matches.push_back(std::move(match));
+    if (match.parts.size() == variables_of_paddle.size()) matches.push_back(std::move(match));
   }
   return matches;
 }
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto paddle_static_policies = std::to_array<PolicyUse>({
     {"", "paddle_static"},
 });
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto paddle_static_each_flag = std::to_array<Flag>({
     {Role::growth_interval, "incr_every_n_steps="},
     {Role::growth_factor, "incr_ratio="},
     {Role::backoff_factor, "decr_ratio="},
     {Role::hysteresis, "decr_every_n_nan_or_inf="},
 });
-constexpr Flags flags{"static.amp.decorate(..., ", ", ", ")", each_flag};
-constexpr auto places = std::to_array<KeptAt>({
+constexpr Flags paddle_static_flags{"static.amp.decorate(..., ", ", ", ")", paddle_static_each_flag};
+constexpr auto paddle_static_places = std::to_array<KeptAt>({
     {"*", "loss_scaling_*", "", "paddle.static.io.save_vars"},
 });
-constexpr auto template_fields = std::to_array<TemplateField>({
+constexpr auto paddle_static_template_fields = std::to_array<TemplateField>({
     {"loss_scaling_0", "numpy:float32[1]", "loss_scaling"},
     {"num_good_steps_0", "numpy:int32[1]", "num_good_steps"},
     {"num_bad_steps_0", "numpy:int32[1]", "num_bad_steps"},
 });
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto paddle_static_templates = std::to_array<StateTemplate>({
     {.name = "paddle_static",
      .dialect = &paddle_static_variables,
      .policy = "paddle_static",
      .endings = ".pdparams .pdopt",
      .format = "pickle",
-     .fields = template_fields},
+     .fields = paddle_static_template_fields},
 });
 
 }  // namespace
 
 std::optional<StaticVariable> static_variable(std::string_view name) {
-  for (const Variable& variable : variables) {
+  for (const PaddleVariable& variable : variables_of_paddle) {
     if (!name.starts_with(variable.stem)) continue;
     const std::string_view digits = name.substr(variable.stem.size());
     unsigned number = 0;
@@ -95,8 +95,9 @@ std::optional<StaticVariable> static_variable(std::string_view name) {
 
 std::vector<std::string> static_variables(unsigned number) {
   std::vector<std::string> names;
-  names.reserve(variables.size());
-  for (const Variable& variable : variables) names.push_back(std::string(variable.stem) + std::to_string(number));
+  names.reserve(variables_of_paddle.size());
+  for (const PaddleVariable& variable : variables_of_paddle)
+    names.push_back(std::string(variable.stem) + std::to_string(number));
   return names;
 }
 
@@ -104,14 +105,14 @@ constinit const Dialect paddle_static_variables = {
     .name = "paddle_static",
     .framework = "Paddle's static AMP",
     .form = Form::part,
-    .find_in = find_in,
+    .find_in = find_in_paddle_static,
     .telling_word = "loss_scaling",
     .growth = Growth::when_equal,
-    .settings = settings,
-    .policies = policies,
-    .flags = flags,
-    .places = places,
-    .templates = templates,
+    .settings = paddle_static_settings,
+    .policies = paddle_static_policies,
+    .flags = paddle_static_flags,
+    .places = paddle_static_places,
+    .templates = paddle_static_templates,
 };
 
 }  // namespace tare

@@ -8,8 +8,9 @@ namespace tare {
 namespace {
 
 /// Its optimizer writes the group's values into each parameter's state, which torch's do not.
-constexpr auto marks = std::to_array<std::string_view>({"param_groups", "state.0.betas", "state.0.weight_decay"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto patrickstar_marks =
+    std::to_array<std::string_view>({"param_groups", "state.0.betas", "state.0.weight_decay"});
+constexpr auto patrickstar_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "keeps no scaler: a resumed fp16 run starts anew at its configuration's initial_scale_power",
      .source = "patrickstar/ops/fp16_cpu_adam.py, FP16Adam.state_dict",
@@ -20,8 +21,8 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer patrickstar_trainer = {
     .name = "PatrickStar",
-    .marks = marks,
-    .resumes = resumes,
+    .marks = patrickstar_marks,
+    .resumes = patrickstar_resumes,
 };
 
 }  // namespace tare

@@ -7,7 +7,7 @@
 namespace tare {
 namespace {
 
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto paxml_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::highest, "checkpoint_#", {}, "state"},
 });
 
@@ -15,7 +15,7 @@ constexpr auto runs = std::to_array<RunFolder>({
 
 constinit const Trainer paxml_trainer = {
     .name = "Paxml",
-    .runs = runs,
+    .runs = paxml_runs,
 };
 
 }  // namespace tare

@@ -7,11 +7,11 @@
 namespace tare {
 namespace {
 
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto pfn_extras_places = std::to_array<KeptAt>({
     {"state_objects.*", "", "ppe_version", "pytorch-pfn-extras"},
 });
-constexpr auto marks = std::to_array<std::string_view>({"_start_iteration", "state_objects", "ppe_version"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto pfn_extras_marks = std::to_array<std::string_view>({"_start_iteration", "state_objects", "ppe_version"});
+constexpr auto pfn_extras_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "keeps no scaler of its handler's `grad_scaler` option: a resumed run starts anew at 65536",
      .helps = "pass it to the manager as one of its state_objects",
@@ -23,10 +23,10 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer pfn_extras_trainer = {
     .name = "pytorch-pfn-extras",
-    .places = places,
-    .marks = marks,
+    .places = pfn_extras_places,
+    .marks = pfn_extras_marks,
     .version_at = "ppe_version",
-    .resumes = resumes,
+    .resumes = pfn_extras_resumes,
 };
 
 }  // namespace tare

@@ -7,7 +7,7 @@
 namespace tare {
 namespace {
 
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto sd_scripts_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::asked, "*-state", {}, "random_states_0.pkl"},
 });
 
@@ -15,7 +15,7 @@ constexpr auto runs = std::to_array<RunFolder>({
 
 constinit const Trainer sd_scripts_trainer = {
     .name = "sd-scripts",
-    .runs = runs,
+    .runs = sd_scripts_runs,
 };
 
 }  // namespace tare

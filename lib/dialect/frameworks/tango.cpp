@@ -7,13 +7,13 @@
 namespace tare {
 namespace {
 
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto tango_places = std::to_array<KeptAt>({
     {"", "worker*", "", "AI2 Tango", Authority::own_rank},
 });
-constexpr auto rank_words = std::to_array<RankWord>({
+constexpr auto tango_rank_words = std::to_array<RankWord>({
     {"worker", false},
 });
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto tango_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::link, "checkpoint_state_latest", "checkpoint_state_step#"},
     {RunFolder::Takes::highest, "checkpoint_state_step#"},
 });
@@ -22,9 +22,9 @@ constexpr auto runs = std::to_array<RunFolder>({
 
 constinit const Trainer tango_trainer = {
     .name = "AI2 Tango",
-    .places = places,
-    .rank_words = rank_words,
-    .runs = runs,
+    .places = tango_places,
+    .rank_words = tango_rank_words,
+    .runs = tango_runs,
 };
 
 }  // namespace tare

@@ -25,18 +25,14 @@
 namespace tare {
 namespace {
 
-constexpr std::string_view policy_field = "policy";
-
 struct Section {
   std::string_view name;
   StateSection ScalerState::*member;
 };
 
-constexpr std::array sections = {Section{"fields", &ScalerState::fields}, Section{"params", &ScalerState::params},
-                                 Section{"statistics", &ScalerState::statistics},
-                                 Section{"other", &ScalerState::other}};
-
-constexpr std::string_view name_of_own = "tare";
+constexpr std::array tare_sections = {Section{"fields", &ScalerState::fields}, Section{"params", &ScalerState::params},
+                                      Section{"statistics", &ScalerState::statistics},
+                                      Section{"other", &ScalerState::other}};
 
 constexpr Dialect own(std::string_view framework, Growth growth) {
   Dialect dialect;
@@ -49,42 +45,42 @@ constexpr Dialect own(std::string_view framework, Growth growth) {
 
 /// By what makes the policies' rules grow; the last one where the state does not say: a fixed scale, counters that
 /// wrap.
-constexpr Dialect counting = own("a state of tare's", Growth::when_equal);
-constexpr Dialect counting_on = own("a state of tare's", Growth::when_at_least);
-constexpr Dialect by_multiple = own("a state of tare's", Growth::modulo);
-constexpr Dialect by_later_multiple = own("a state of tare's", Growth::modulo_after_one);
-constexpr Dialect by_distance = own("a state of tare's", Growth::when_reached);
-constexpr Dialect unsaid = own("a state of tare's", Growth::not_stored);
+constexpr Dialect tare_counting = own("a state of tare's", Growth::when_equal);
+constexpr Dialect tare_counting_on = own("a state of tare's", Growth::when_at_least);
+constexpr Dialect tare_by_multiple = own("a state of tare's", Growth::modulo);
+constexpr Dialect tare_by_later_multiple = own("a state of tare's", Growth::modulo_after_one);
+constexpr Dialect tare_by_distance = own("a state of tare's", Growth::when_reached);
+constexpr Dialect tare_unsaid = own("a state of tare's", Growth::not_stored);
 
 struct Row {
   std::string_view policy;
   const Dialect* dialect;
 };
 
-constexpr auto rows = std::to_array<Row>({
-    {"torch", &counting},
-    {"torch_npu", &counting},
-    {"bmtrain", &counting_on},
-    {"oneflow", &counting_on},
-    {"nemo", &counting},
-    {"apex", &counting},
-    {"apex_contrib", &by_multiple},
-    {"apex_fp16_utils", &by_multiple},
-    {"megatron", &counting},
-    {"deepspeed", &by_later_multiple},
-    {"flax", &counting},
-    {"keras", &counting},
-    {"tf_keras", &counting_on},
-    {"paddle", &counting},
-    {"paddle_static", &counting},
-    {"mindspore_amp", &counting},
-    {"mindspore", &by_distance},
-    {"mindformers_adaptive", &by_distance},
+constexpr auto tare_rows = std::to_array<Row>({
+    {"torch", &tare_counting},
+    {"torch_npu", &tare_counting},
+    {"bmtrain", &tare_counting_on},
+    {"oneflow", &tare_counting_on},
+    {"nemo", &tare_counting},
+    {"apex", &tare_counting},
+    {"apex_contrib", &tare_by_multiple},
+    {"apex_fp16_utils", &tare_by_multiple},
+    {"megatron", &tare_counting},
+    {"deepspeed", &tare_by_later_multiple},
+    {"flax", &tare_counting},
+    {"keras", &tare_counting},
+    {"tf_keras", &tare_counting_on},
+    {"paddle", &tare_counting},
+    {"paddle_static", &tare_counting},
+    {"mindspore_amp", &tare_counting},
+    {"mindspore", &tare_by_distance},
+    {"mindformers_adaptive", &tare_by_distance},
 });
 
 const Dialect& dialect_of(std::string_view policy) {
-  const auto row = std::ranges::find(rows, policy, &Row::policy);
-  return row == rows.end() ? unsaid : *row->dialect;
+  const auto row = std::ranges::find(tare_rows, policy, &Row::policy);
+  return row == tare_rows.end() ? tare_unsaid : *row->dialect;
 }
 
 /// The text under a key, or in the attribute of that name, which HDF5 has instead.
@@ -97,7 +93,7 @@ std::string text_under(const Tree& tree, NodeId map, std::string_view key) {
 /// Of a scaler; of which a file that people wrote has no more than the policy and its fields.
 bool is_state(const Tree& tree, NodeId map) {
   const std::string schema = text_under(tree, map, "schema");
-  const std::string policy = text_under(tree, map, policy_field);
+  const std::string policy = text_under(tree, map, own_policy_field);
   if (policy == monitor_policy) return false;
   if (!schema.empty()) return schema == state_schema;  // what is no text is told of
   return tree.find(map, "fields") != nowhere && !policy.empty() && rule::find_policy(policy) != nullptr;
@@ -126,14 +122,14 @@ std::optional<Value> value_in(const Tree& tree, NodeId node) {
 }
 
 /// What the sections of one state's map come to.
-class Reader {
+class OwnStateReader {
  public:
-  Reader(const Tree& tree, NodeId map) : tree_(tree), map_(map), roles_(tree.find(map, "roles")) {}
+  OwnStateReader(const Tree& tree, NodeId map) : tree_(tree), map_(map), roles_(tree.find(map, "roles")) {}
 
   Match read(std::string path) {
     Match match;
     match.path = std::move(path);
-    const std::string policy = text_under(tree_, map_, policy_field);
+    const std::string policy = text_under(tree_, map_, own_policy_field);
     match.dialect = &dialect_of(policy);
     if (policy.empty() || policy.size() > limits::max_text_value_bytes) {
       match.problem = "a state of tare's whose policy is no name";
@@ -150,7 +146,7 @@ class Reader {
       match.problem = error.what();
     }
     add_policy(match);
-    for (const Section& section : sections) add(match, section.name);
+    for (const Section& section : tare_sections) add(match, section.name);
     if (match.problem.empty()) match.problem = problem_;
     return match;
   }
@@ -188,9 +184,9 @@ class Reader {
   }
 
   void add_policy(Match& match) const {
-    NodeId node = tree_.find(map_, policy_field);
+    NodeId node = tree_.find(map_, own_policy_field);
     if (node == nowhere) node = tree_.find(map_, "@policy");
-    if (node != nowhere) match.parts.push_back({std::string(policy_field), node});
+    if (node != nowhere) match.parts.push_back({std::string(own_policy_field), node});
   }
 
   void add(Match& match, std::string_view section) {
@@ -242,12 +238,12 @@ class Reader {
 
 /// Of a file of several; its path stands beside it.
 void add_state(const Tree& tree, NodeId item, NodeId state, Matches& matches) {
-  if (is_state(tree, state)) matches.push_back(Reader(tree, state).read(text_under(tree, item, "path")));
+  if (is_state(tree, state)) matches.push_back(OwnStateReader(tree, state).read(text_under(tree, item, "path")));
 }
 
-Matches find_in(const Tree& tree, NodeId map, NodeId root) {
+Matches find_in_tare(const Tree& tree, NodeId map, NodeId root) {
   if (map != root) return {};
-  if (is_state(tree, map)) return {Reader(tree, map).read("")};
+  if (is_state(tree, map)) return {OwnStateReader(tree, map).read("")};
   if (text_under(tree, map, "schema") != states_schema) return {};
   Matches matches;
   const NodeId states = tree.find(map, "states");
@@ -266,7 +262,7 @@ constinit const Dialect tare_state = {
     .name = name_of_own,
     .framework = "tare",
     .form = Form::map,
-    .find_in = find_in,
+    .find_in = find_in_tare,
     .is_whole_file = true,
 };
 
@@ -277,12 +273,12 @@ bool is_own(const FoundScaler& scaler) {
 ScalerState own_state(const FoundScaler& scaler) {
   ScalerState state;
   for (const Field& field : scaler.fields) {
-    if (field.name == policy_field) {
+    if (field.name == own_policy_field) {
       state.policy = std::get<std::string>(field.value.data);
       continue;
     }
     const std::size_t dot = field.name.find('.');
-    const auto section = std::ranges::find(sections, field.name.substr(0, dot), &Section::name);
+    const auto section = std::ranges::find(tare_sections, field.name.substr(0, dot), &Section::name);
     (state.*section->member).set(field.name.substr(dot + 1), state_value(field.value));
   }
   normalise(state);

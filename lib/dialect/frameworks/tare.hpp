@@ -1,10 +1,15 @@
 // tare's own states, which its scalers save and load (lib/codec), found in trees like any framework's.
 #pragma once
 
+#include <string_view>
+
 #include "lib/dialect/found.hpp"
 #include "lib/state/scaler_state.hpp"
 
 namespace tare {
+
+/// What the dialects of such states are called, and the field that says which they are.
+inline constexpr std::string_view name_of_own = "tare", own_policy_field = "policy";
 
 /// Whether a scaler was found in a file of tare's own.
 bool is_own(const FoundScaler& scaler);

@@ -9,15 +9,13 @@
 
 #include "lib/base/error.hpp"
 #include "lib/dialect/fp8_slots.hpp"
+#include "lib/dialect/frameworks/tare.hpp"
 #include "lib/dialect/state_value.hpp"
 #include "lib/state/fp8_policy.hpp"
 #include "lib/state/fp8_set.hpp"
 
 namespace tare {
 namespace {
-
-constexpr std::string_view name_of_own = "tare";
-constexpr std::string_view policy_field = "policy";
 
 std::string full(std::string_view section, std::string_view name) {
   return fmt::format("{}.{}", section, name);
@@ -102,7 +100,7 @@ std::vector<Dialect> own_dialects() {
   return own;
 }
 
-const Dialect& dialect_of(std::string_view policy) {
+const Dialect& fp8_dialect_of(std::string_view policy) {
   static const std::vector<Dialect> all = own_dialects();
   return *std::ranges::find(all, policy, [](const Dialect& dialect) { return dialect.fp8.policy; });
 }
@@ -135,15 +133,15 @@ std::string word_of(const FoundScaler& scaler, std::string_view key, std::size_t
 
 // ---- finding
 
-class Reader {
+class OwnFp8Reader {
  public:
-  Reader(const Tree& tree, NodeId map, const Fp8PolicySpec& spec) : tree_(tree), map_(map), spec_(spec) {}
+  OwnFp8Reader(const Tree& tree, NodeId map, const Fp8PolicySpec& spec) : tree_(tree), map_(map), spec_(spec) {}
 
   Match read() {
-    match_.dialect = &dialect_of(spec_.name);
-    NodeId policy = tree_.find(map_, policy_field);
+    match_.dialect = &fp8_dialect_of(spec_.name);
+    NodeId policy = tree_.find(map_, own_policy_field);
     if (policy == nowhere) policy = tree_.find(map_, "@policy");  // HDF5's
-    match_.parts.push_back({std::string(policy_field), policy});
+    match_.parts.push_back({std::string(own_policy_field), policy});
     add_parameters();
     for (const Fp8FieldSpec& field : spec_.fields) add(field);
     return std::move(match_);
@@ -216,7 +214,7 @@ StateValue texts_of(const ValueList& list) {
 }  // namespace
 
 Match tare_fp8_match(const Tree& tree, NodeId map, std::string_view policy) {
-  return Reader(tree, map, *find_fp8_policy(policy)).read();
+  return OwnFp8Reader(tree, map, *find_fp8_policy(policy)).read();
 }
 
 bool is_tare_fp8(const FoundScaler& scaler) {

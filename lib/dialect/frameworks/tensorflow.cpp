@@ -18,7 +18,7 @@ std::optional<std::string> bundle_index(std::string_view text) {
   return std::string(is_absolute ? file_name(path) : path) + ".index";
 }
 
-constexpr auto pointers = std::to_array<RunPointer>({
+constexpr auto tensorflow_pointers = std::to_array<RunPointer>({
     {"checkpoint", bundle_index, "model_checkpoint_path:"},
 });
 
@@ -26,7 +26,7 @@ constexpr auto pointers = std::to_array<RunPointer>({
 
 constinit const Trainer tensorflow_trainer = {
     .name = "TensorFlow",
-    .pointers = pointers,
+    .pointers = tensorflow_pointers,
 };
 
 }  // namespace tare

@@ -6,13 +6,13 @@
 namespace tare {
 namespace {
 
-constexpr auto fields = std::to_array<FieldRule>({
+constexpr auto tf_contrib_fields = std::to_array<FieldRule>({
     {"bad_steps", Role::overflow_tracker, true},
     {"good_steps", Role::growth_tracker, true},
     {"loss_scale", Role::scale, true},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto tf_contrib_settings = std::to_array<Setting>({
     {Role::growth_interval, "tf.contrib takes it from ExponentialUpdateLossScaleManager(incr_every_n_steps=...)."},
     {Role::hysteresis,
      "tf.contrib takes it from ExponentialUpdateLossScaleManager(decr_every_n_nan_or_inf=...), 2 if not given."},
@@ -25,17 +25,17 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::dynamic, "It is always dynamic; a FixedLossScaleManager stores nothing."},
 });
 
-constexpr NoPolicy no_policy{
+constexpr NoPolicy tf_contrib_no_policy{
     "tf.contrib's loss scale managers went with TensorFlow 1, whose steps can no longer be run to hold a rule against",
     "carry the scale by hand: tare edit CHECKPOINT scale=...",
 };
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto tf_contrib_each_flag = std::to_array<Flag>({
     {Role::growth_interval, "incr_every_n_steps="},
     {Role::hysteresis, "decr_every_n_nan_or_inf="},
     {Role::growth_factor, "incr_ratio="},
     {Role::backoff_factor, "decr_ratio="},
 });
-constexpr Flags flags{"ExponentialUpdateLossScaleManager(..., ", ", ", ")", each_flag};
+constexpr Flags tf_contrib_flags{"ExponentialUpdateLossScaleManager(..., ", ", ", ")", tf_contrib_each_flag};
 
 }  // namespace
 
@@ -43,11 +43,11 @@ constinit const Dialect tf_contrib_part = {
     .name = "tf_contrib",
     .framework = "tf.contrib's loss scale manager",
     .form = Form::part,
-    .fields = fields,
+    .fields = tf_contrib_fields,
     .growth = Growth::when_equal,
-    .settings = settings,
-    .no_policy = no_policy,
-    .flags = flags,
+    .settings = tf_contrib_settings,
+    .no_policy = tf_contrib_no_policy,
+    .flags = tf_contrib_flags,
     .never_alone = "TensorFlow saves a scaler among the variables of a whole graph",
 };
 

@@ -7,12 +7,12 @@
 namespace tare {
 namespace {
 
-constexpr auto fields = std::to_array<FieldRule>({
+constexpr auto tf_keras_fields = std::to_array<FieldRule>({
     {"current_loss_scale", Role::scale, true},
     {"good_steps", Role::growth_tracker, true},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto tf_keras_settings = std::to_array<Setting>({
     {Role::growth_interval,
      "TensorFlow takes it from LossScaleOptimizer(dynamic_growth_steps=...), or "
      "DynamicLossScale(increment_period=...); "
@@ -27,13 +27,13 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::dynamic, "TensorFlow takes it from LossScaleOptimizer(dynamic=...); a fixed scale stores nothing."},
 });
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto tf_keras_policies = std::to_array<PolicyUse>({
     {"", "tf_keras"},
 });
-constexpr auto each_flag = std::to_array<Flag>({
+constexpr auto tf_keras_each_flag = std::to_array<Flag>({
     {Role::growth_interval, "dynamic_growth_steps="},
 });
-constexpr Flags flags{"LossScaleOptimizer(..., ", ", ", ")", each_flag};
+constexpr Flags tf_keras_flags{"LossScaleOptimizer(..., ", ", ", ")", tf_keras_each_flag};
 
 }  // namespace
 
@@ -41,11 +41,11 @@ constinit const Dialect tf_keras_part = {
     .name = "tf_keras",
     .framework = "TensorFlow's dynamic loss scale",
     .form = Form::part,
-    .fields = fields,
+    .fields = tf_keras_fields,
     .growth = Growth::when_at_least,
-    .settings = settings,
-    .policies = policies,
-    .flags = flags,
+    .settings = tf_keras_settings,
+    .policies = tf_keras_policies,
+    .flags = tf_keras_flags,
     .never_alone = "TensorFlow saves a scaler in the checkpoint of a whole optimizer, with its object graph",
 };
 

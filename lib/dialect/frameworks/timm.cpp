@@ -7,11 +7,11 @@
 namespace tare {
 namespace {
 
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto timm_places = std::to_array<KeptAt>({
     {"amp_scaler", "", "arch", "timm"},
 });
-constexpr auto marks = std::to_array<std::string_view>({"arch", "state_dict", "optimizer", "version"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto timm_marks = std::to_array<std::string_view>({"arch", "state_dict", "optimizer", "version"});
+constexpr auto timm_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "loads a checkpoint without `amp_scaler` and says nothing: an fp16 run starts anew at 65536",
      .source = "timm/models/_helpers.py, resume_checkpoint",
@@ -22,9 +22,9 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer timm_trainer = {
     .name = "timm",
-    .places = places,
-    .marks = marks,
-    .resumes = resumes,
+    .places = timm_places,
+    .marks = timm_marks,
+    .resumes = timm_resumes,
 };
 
 }  // namespace tare

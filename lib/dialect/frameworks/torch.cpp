@@ -7,7 +7,7 @@
 namespace tare {
 namespace {
 
-constexpr auto state_fields = std::to_array<FieldRule>({
+constexpr auto torch_state_fields = std::to_array<FieldRule>({
     {"_growth_tracker", Role::growth_tracker, true},
     {"scale", Role::scale, true},
     {"growth_factor", Role::growth_factor, true},
@@ -16,7 +16,7 @@ constexpr auto state_fields = std::to_array<FieldRule>({
 });
 
 // __getstate__ leaves `_scale` and `_growth_tracker` None; the values are in what the next start begins with.
-constexpr auto object_fields = std::to_array<FieldRule>({
+constexpr auto torch_object_fields = std::to_array<FieldRule>({
     {"_init_growth_tracker", Role::growth_tracker, true},
     {"_init_scale", Role::scale, true},
     {"_growth_factor", Role::growth_factor, true},
@@ -24,9 +24,9 @@ constexpr auto object_fields = std::to_array<FieldRule>({
     {"_growth_interval", Role::growth_interval, true},
 });
 
-constexpr auto left_out = std::to_array<std::string_view>({"_per_optimizer_states"});
+constexpr auto torch_left_out = std::to_array<std::string_view>({"_per_optimizer_states"});
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto torch_settings = std::to_array<Setting>({
     {Role::hysteresis, "PyTorch's GradScaler has no hysteresis: every overflow backs off."},
     {Role::hysteresis_tracker, "PyTorch's GradScaler has no hysteresis: every overflow backs off."},
     {Role::overflow_tracker, "PyTorch's GradScaler counts no overflows: every one backs off."},
@@ -38,12 +38,12 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::last_overflow_step, "PyTorch's GradScaler keeps no steps; an overflow sets growth_tracker to 0."},
 });
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto torch_policies = std::to_array<PolicyUse>({
     {"", "torch"},
 });
 
 // Trainers keep this state under a key, or in a file, of their own. Those of which more is known have a file of theirs.
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto torch_places = std::to_array<KeptAt>({
     {"", "scaler.pt", "", "accelerate, or the Hugging Face Trainer"},
     {"", "scaler.ckpt", "", "SpeechBrain"},
     {"optimizer.loss_scaler", "", "", "mmengine (AmpOptimWrapper)"},
@@ -54,7 +54,7 @@ constexpr auto places = std::to_array<KeptAt>({
 });
 
 // Source: state_dict() of a scaler that is off, torch/amp/grad_scaler.py.
-constexpr auto empty_at = std::to_array<EmptyAt>({
+constexpr auto torch_empty_at = std::to_array<EmptyAt>({
     {"", "scaler.pt"},
     {"", "scaler.ckpt"},
     {"scaler"},
@@ -69,20 +69,20 @@ constexpr auto empty_at = std::to_array<EmptyAt>({
     {"trainer.grad_scaler"},
 });
 
-constexpr auto template_fields = std::to_array<TemplateField>({
+constexpr auto torch_template_fields = std::to_array<TemplateField>({
     {"scale", "float"},
     {"growth_factor", "float"},
     {"backoff_factor", "float"},
     {"growth_interval", "int"},
     {"_growth_tracker", "int"},
 });
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto torch_templates = std::to_array<StateTemplate>({
     {.name = "torch",
      .dialect = &torch_state,
      .policy = "torch",
      .endings = ".pt .pth .ckpt .bin",
      .format = "torch_zip",
-     .fields = template_fields,
+     .fields = torch_template_fields,
      .is_usual = true},
 });
 
@@ -92,24 +92,24 @@ constinit const Dialect torch_state = {
     .name = "torch",
     .framework = "PyTorch's GradScaler",
     .form = Form::map,
-    .fields = state_fields,
+    .fields = torch_state_fields,
     .growth = Growth::when_equal,
-    .settings = settings,
-    .policies = policies,
-    .places = places,
-    .empty_at = empty_at,
-    .templates = templates,
+    .settings = torch_settings,
+    .policies = torch_policies,
+    .places = torch_places,
+    .empty_at = torch_empty_at,
+    .templates = torch_templates,
 };
 
 constinit const Dialect torch_object = {
     .name = "torch",
     .framework = "PyTorch's GradScaler",
     .form = Form::object,
-    .fields = object_fields,
+    .fields = torch_object_fields,
     .growth = Growth::when_equal,
-    .settings = settings,
-    .left_out = left_out,
-    .policies = policies,
+    .settings = torch_settings,
+    .left_out = torch_left_out,
+    .policies = torch_policies,
 };
 
 }  // namespace tare

@@ -7,7 +7,7 @@
 namespace tare {
 namespace {
 
-constexpr auto fields = std::to_array<FieldRule>({
+constexpr auto torch_npu_fields = std::to_array<FieldRule>({
     {"_growth_tracker", Role::growth_tracker, true},
     {"scale", Role::scale, true},
     {"growth_factor", Role::growth_factor, true},
@@ -16,7 +16,7 @@ constexpr auto fields = std::to_array<FieldRule>({
     {"dynamic", Role::dynamic, true},
 });
 
-constexpr auto settings = std::to_array<Setting>({
+constexpr auto torch_npu_settings = std::to_array<Setting>({
     {Role::hysteresis, "torch_npu's GradScaler has no hysteresis: every overflow backs off."},
     {Role::hysteresis_tracker, "torch_npu's GradScaler has no hysteresis: every overflow backs off."},
     {Role::overflow_tracker, "torch_npu's GradScaler counts no overflows: every one backs off."},
@@ -28,13 +28,13 @@ constexpr auto settings = std::to_array<Setting>({
     {Role::last_overflow_step, "torch_npu's GradScaler keeps no steps; an overflow sets growth_tracker to 0."},
 });
 
-constexpr auto policies = std::to_array<PolicyUse>({
+constexpr auto torch_npu_policies = std::to_array<PolicyUse>({
     {"", "torch_npu"},
 });
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto torch_npu_places = std::to_array<KeptAt>({
     {"*", "", "", "a run on Ascend NPUs (torch_npu)"},
 });
-constexpr auto template_fields = std::to_array<TemplateField>({
+constexpr auto torch_npu_template_fields = std::to_array<TemplateField>({
     {"scale", "float"},
     {"growth_factor", "float"},
     {"backoff_factor", "float"},
@@ -42,13 +42,13 @@ constexpr auto template_fields = std::to_array<TemplateField>({
     {"_growth_tracker", "int"},
     {"dynamic", "bool"},
 });
-constexpr auto templates = std::to_array<StateTemplate>({
+constexpr auto torch_npu_templates = std::to_array<StateTemplate>({
     {.name = "torch_npu",
      .dialect = &torch_npu_state,
      .policy = "torch_npu",
      .endings = ".pt .pth .ckpt .bin",
      .format = "torch_zip",
-     .fields = template_fields},
+     .fields = torch_npu_template_fields},
 });
 
 }  // namespace
@@ -57,12 +57,12 @@ constinit const Dialect torch_npu_state = {
     .name = "torch",
     .framework = "torch_npu's GradScaler",
     .form = Form::map,
-    .fields = fields,
+    .fields = torch_npu_fields,
     .growth = Growth::when_equal,
-    .settings = settings,
-    .policies = policies,
-    .places = places,
-    .templates = templates,
+    .settings = torch_npu_settings,
+    .policies = torch_npu_policies,
+    .places = torch_npu_places,
+    .templates = torch_npu_templates,
 };
 
 }  // namespace tare

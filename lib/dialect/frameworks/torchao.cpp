@@ -11,24 +11,25 @@
 namespace tare {
 namespace {
 
-constexpr std::string_view buffer_mark = "fp8_";
+constexpr std::string_view torchao_buffer_mark = "fp8_";
 
-constexpr auto buffer_beginnings =
+constexpr auto torchao_buffer_beginnings =
     std::to_array<std::string_view>({"fp8_amax_history_", "fp8_amax_", "fp8_scale_", "fp8_static_scale_"});
 /// From July 2024 on, and before.
-constexpr auto tensors = std::to_array<std::string_view>({"input", "weight", "grad_output", "x", "w", "dL_dY"});
+constexpr auto torchao_tensors = std::to_array<std::string_view>({"input", "weight", "grad_output", "x", "w", "dL_dY"});
 
 bool is_buffer(std::string_view name) {
-  return std::any_of(buffer_beginnings.begin(), buffer_beginnings.end(), [&](std::string_view beginning) {
-    return name.starts_with(beginning) &&
-           std::find(tensors.begin(), tensors.end(), name.substr(beginning.size())) != tensors.end();
-  });
+  return std::any_of(
+      torchao_buffer_beginnings.begin(), torchao_buffer_beginnings.end(), [&](std::string_view beginning) {
+        return name.starts_with(beginning) && std::find(torchao_tensors.begin(), torchao_tensors.end(),
+                                                        name.substr(beginning.size())) != torchao_tensors.end();
+      });
 }
 
 /// Buffers stand in the state dict as MODULE.BUFFER, or in a dict of the module's own.
 Matches find_buffers(const Tree& tree, NodeId map, NodeId) {
-  return parts_by_module(tree, map,
-                         [](const ModuleKey& key) { return key.name.starts_with(buffer_mark) && is_buffer(key.name); });
+  return parts_by_module(
+      tree, map, [](const ModuleKey& key) { return key.name.starts_with(torchao_buffer_mark) && is_buffer(key.name); });
 }
 
 constexpr auto weight_scales = std::to_array<std::string_view>(
@@ -53,7 +54,7 @@ Matches find_weight(const Tree& tree, NodeId map, NodeId) {
   return {std::move(weight)};
 }
 
-constexpr auto rebuilt = std::to_array<std::string_view>({"_rebuild_wrapper_subclass"});
+constexpr auto torchao_rebuilt = std::to_array<std::string_view>({"_rebuild_wrapper_subclass"});
 
 constexpr auto delayed_rules = std::to_array<Fp8Rule>({
     {"input", "fp8_scale_input", {}, "fp8_amax_history_input", {}, fp8_largest_e4m3},
@@ -68,7 +69,7 @@ constexpr Fp8Convention delayed_conventions[] = {
 };
 
 /// As 0.7 to 0.9 have it.
-float next_scale(float, float amax, float fp8_max, float) {
+float torchao_next_scale(float, float amax, float fp8_max, float) {
   return kernels::fp8::torchao_scale({}, amax, fp8_max);
 }
 
@@ -82,7 +83,7 @@ constexpr auto weight_rules = std::to_array<Fp8Rule>({
 constexpr Fp8Convention weight_conventions[] = {
     {AgeOrder::first, ScaleMeaning::divisor, ScaleUse::stored_data, weight_rules},
 };
-constexpr auto classes = std::to_array<ClassName>({
+constexpr auto torchao_classes = std::to_array<ClassName>({
     {"torchao.optim.subclass_fp8", "OptimStateFp8"},
     {"torchao.prototype.mx_formats.mx_tensor", "MXTensor"},
     {"torchao.prototype.mx_formats.nvfp4_tensor", "NVFP4Tensor"},
@@ -97,8 +98,8 @@ constinit const Dialect torchao_delayed_state = {
     .kind = "fp8",
     .framework = "torchao's delayed scaling",
     .find_in = find_buffers,
-    .telling_word = buffer_mark,
-    .fp8 = {delayed_conventions, "torchao_delayed", next_scale},
+    .telling_word = torchao_buffer_mark,
+    .fp8 = {delayed_conventions, "torchao_delayed", torchao_next_scale},
 };
 
 constinit const Dialect torchao_weight = {
@@ -107,8 +108,8 @@ constinit const Dialect torchao_weight = {
     .framework = "torchao's Float8Tensor, MXTensor and NVFP4Tensor",
     .form = Form::object,
     .find_in = find_weight,
-    .class_names = rebuilt,
-    .classes = classes,
+    .class_names = torchao_rebuilt,
+    .classes = torchao_classes,
     .fp8 = {weight_conventions},
 };
 

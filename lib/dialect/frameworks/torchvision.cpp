@@ -6,8 +6,9 @@
 namespace tare {
 namespace {
 
-constexpr auto marks = std::to_array<std::string_view>({"model", "optimizer", "lr_scheduler", "epoch", "args.amp"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto torchvision_marks =
+    std::to_array<std::string_view>({"model", "optimizer", "lr_scheduler", "epoch", "args.amp"});
+constexpr auto torchvision_resumes = std::to_array<Resume>({
     {.when = "before November 2021",
      .stored = Resume::Stored::no,
      .what = "(the references) keeps no scaler with --amp: a resumed run starts anew at 65536",
@@ -20,8 +21,8 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer torchvision_trainer = {
     .name = "torchvision",
-    .marks = marks,
-    .resumes = resumes,
+    .marks = torchvision_marks,
+    .resumes = torchvision_resumes,
 };
 
 }  // namespace tare

@@ -15,15 +15,15 @@
 namespace tare {
 namespace {
 
-constexpr std::string_view ending = "_extra_state";
+constexpr std::string_view transformer_engine_ending = "_extra_state";
 
-constexpr auto arrays = std::to_array<std::string_view>(
+constexpr auto transformer_engine_arrays = std::to_array<std::string_view>(
     {"scale_fwd", "scale_inv_fwd", "amax_history_fwd", "scale_bwd", "scale_inv_bwd", "amax_history_bwd"});
 /// By position in the list of the first releases.
-constexpr auto listed =
+constexpr auto transformer_engine_listed =
     std::to_array<std::string_view>({"scale_fwd", "amax_history_fwd", "scale_bwd", "amax_history_bwd"});
-constexpr std::size_t list_size = 10;
-constexpr auto recipe_values = std::to_array<std::string_view>(
+constexpr std::size_t transformer_engine_list_size = 10;
+constexpr auto transformer_engine_recipe_values = std::to_array<std::string_view>(
     {"margin", "amax_history_len", "amax_compute_algo", "reduce_amax", "fp8_dpa", "fp8_mha"});
 
 bool is_scalar(Kind kind) {
@@ -36,8 +36,9 @@ class StateReader {
 
   void read(NodeId state) {
     const auto items = tree_.items(state);
-    if (tree_.kind(state) == Kind::list && items.size() == list_size) {
-      for (std::size_t i = 0; i < listed.size(); ++i) add(std::string(listed[i]), items[i]);
+    if (tree_.kind(state) == Kind::list && items.size() == transformer_engine_list_size) {
+      for (std::size_t i = 0; i < transformer_engine_listed.size(); ++i)
+        add(std::string(transformer_engine_listed[i]), items[i]);
       return;
     }
     if (tree_.kind(state) != Kind::map) return;
@@ -54,7 +55,9 @@ class StateReader {
     const auto pairs = tree_.items(state);
     for (std::size_t i = 0; i < pairs.size(); i += 2) {
       const std::string key = tree_.key_text(pairs[i]);
-      if (std::find(arrays.begin(), arrays.end(), key) != arrays.end()) add(key, pairs[i + 1]);
+      if (std::find(transformer_engine_arrays.begin(), transformer_engine_arrays.end(), key) !=
+          transformer_engine_arrays.end())
+        add(key, pairs[i + 1]);
     }
     read_recipe(tree_.find(state, "recipe"));
     read_variables(tree_.find(state, "extra_fp8_variables"));
@@ -62,7 +65,7 @@ class StateReader {
 
   void read_recipe(NodeId recipe) {
     const NodeId attributes = tree_.fields(recipe);
-    for (const std::string_view name : recipe_values) {
+    for (const std::string_view name : transformer_engine_recipe_values) {
       const NodeId value = tree_.find(attributes, name);
       if (value != nowhere && is_scalar(tree_.kind(value))) add(key_path("recipe", name), value);
     }
@@ -136,7 +139,7 @@ Match sighting_of(const Tree& tree, std::string key, NodeId value) {
 /// TransformerEngine for Paddle, up to 1.13: a pickle in an array under this key.
 constexpr std::string_view paddle_key = "fp8_state";
 
-Matches find_in(const Tree& tree, NodeId map, NodeId) {
+Matches find_in_transformer_engine(const Tree& tree, NodeId map, NodeId) {
   Matches found;
   const auto pairs = tree.items(map);
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
@@ -155,7 +158,7 @@ Matches find_in(const Tree& tree, NodeId map, NodeId) {
 constexpr std::string_view max_fwd = "extra_fp8_variables.fp8_max_fwd";
 constexpr std::string_view max_bwd = "extra_fp8_variables.fp8_max_bwd";
 
-constexpr auto rules = std::to_array<Fp8Rule>({
+constexpr auto transformer_engine_rules = std::to_array<Fp8Rule>({
     {"input", "scale_fwd", "scale_inv_fwd", "amax_history_fwd", max_fwd, fp8_largest_e4m3, 0, 3},
     {"weight", "scale_fwd", "scale_inv_fwd", "amax_history_fwd", max_fwd, fp8_largest_e4m3, 1, 3},
     {"output", "scale_fwd", "scale_inv_fwd", "amax_history_fwd", max_fwd, fp8_largest_e4m3, 2, 3},
@@ -164,22 +167,22 @@ constexpr auto rules = std::to_array<Fp8Rule>({
 });
 
 /// Up to 0.5: no columns for what a product gives.
-constexpr auto old_rules = std::to_array<Fp8Rule>({
+constexpr auto transformer_engine_old_rules = std::to_array<Fp8Rule>({
     {"input", "scale_fwd", "scale_inv_fwd", "amax_history_fwd", max_fwd, fp8_largest_e4m3, 0, 2},
     {"weight", "scale_fwd", "scale_inv_fwd", "amax_history_fwd", max_fwd, fp8_largest_e4m3, 1, 2},
     {"grad_output", "scale_bwd", "scale_inv_bwd", "amax_history_bwd", max_bwd, fp8_largest_e5m2, 0, 1},
 });
 
-constexpr Fp8Convention conventions[] = {
-    {AgeOrder::last_first, ScaleMeaning::multiplier, ScaleUse::recomputed, rules},
-    {AgeOrder::last_first, ScaleMeaning::multiplier, ScaleUse::recomputed, old_rules},
+constexpr Fp8Convention transformer_engine_conventions[] = {
+    {AgeOrder::last_first, ScaleMeaning::multiplier, ScaleUse::recomputed, transformer_engine_rules},
+    {AgeOrder::last_first, ScaleMeaning::multiplier, ScaleUse::recomputed, transformer_engine_old_rules},
 };
 
-float next_scale(float stored, float amax, float fp8_max, float two_to_margin) {
+float transformer_engine_next_scale(float stored, float amax, float fp8_max, float two_to_margin) {
   return kernels::fp8::next_scale(kernels::fp8::TransformerEngineParams{.two_to_margin = two_to_margin}, stored, amax,
                                   fp8_max);
 }
-constexpr auto classes = std::to_array<ClassName>({
+constexpr auto transformer_engine_classes = std::to_array<ClassName>({
     {"transformer_engine.common.recipe", "CustomRecipe"},
     {"transformer_engine.common.recipe", "DelayedScaling"},
     {"transformer_engine.common.recipe", "Float8BlockScaling"},
@@ -213,7 +216,7 @@ bool has_no_note(const Tree&, const FoundScalers& scalers) {
   });
 }
 
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto transformer_engine_resumes = std::to_array<Resume>({
     {.when = "up to 0.7",
      .is_about = has_no_inverse,
      .what = "loads the scales without their inverses: until the next update FP8 is read back by those of a new module",
@@ -232,10 +235,10 @@ constexpr auto resumes = std::to_array<Resume>({
 }  // namespace
 
 bool is_extra_state(std::string_view key) {
-  if (key.size() < ending.size()) return false;
+  if (key.size() < transformer_engine_ending.size()) return false;
   key = key.substr(0, key.find("/shard_"));  // as Megatron-core stores a sharded object
   const std::size_t last = key.find_last_not_of("0123456789");
-  return last != key.npos && key.substr(0, last + 1).ends_with(ending);
+  return last != key.npos && key.substr(0, last + 1).ends_with(transformer_engine_ending);
 }
 
 NodeId unwrapped_extra_state(const Tree& tree, NodeId value, std::string& path) {
@@ -249,15 +252,16 @@ constinit const Dialect transformer_engine_state = {
     .name = "transformer_engine",
     .kind = "fp8",
     .framework = "TransformerEngine's delayed scaling",
-    .find_in = find_in,
+    .find_in = find_in_transformer_engine,
     .telling_word = "_state",  // of both keys
-    .classes = classes,
-    .fp8 = {conventions, "transformer_engine", next_scale, HistoryResize::rows, is_extra_state},
+    .classes = transformer_engine_classes,
+    .fp8 = {transformer_engine_conventions, "transformer_engine", transformer_engine_next_scale, HistoryResize::rows,
+            is_extra_state},
 };
 
 constinit const Trainer transformer_engine_trainer = {
     .name = "TransformerEngine",
-    .resumes = resumes,
+    .resumes = transformer_engine_resumes,
 };
 
 }  // namespace tare

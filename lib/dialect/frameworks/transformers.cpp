@@ -8,10 +8,10 @@
 namespace tare {
 namespace {
 
-constexpr auto runs = std::to_array<RunFolder>({
+constexpr auto transformers_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::highest, "checkpoint-#", {}, {}, FileType::folder},
 });
-constexpr auto marks = std::to_array<std::string_view>({"fp16", "output_dir"});
+constexpr auto transformers_marks = std::to_array<std::string_view>({"fp16", "output_dir"});
 /// DeepSpeed keeps a scaler of its own; fairscale's was saved and loaded as before, until 4.35 left it out.
 constexpr auto by_accelerate = std::to_array<Condition>({
     {"fp16"},
@@ -20,13 +20,14 @@ constexpr auto by_accelerate = std::to_array<Condition>({
     {"deepspeed", {}, Condition::Is::unset},
     {"sharded_ddp", {}, Condition::Is::unset},
 });
-constexpr std::string_view needs_gpu = "accelerate's fp16 needs a GPU";
-constexpr std::string_view newer = "4.49 and newer save scaler.pt, and load one that lies in the checkpoint";
-constexpr auto resumes = std::to_array<Resume>({
+constexpr std::string_view transformers_needs_gpu = "accelerate's fp16 needs a GPU";
+constexpr std::string_view transformers_newer =
+    "4.49 and newer save scaler.pt, and load one that lies in the checkpoint";
+constexpr auto transformers_resumes = std::to_array<Resume>({
     {.when = "before May 2021",
      .stored = Resume::Stored::no,
      .what = "keeps no scaler of an fp16 run: a resumed one starts anew at 65536",
-     .helps = newer,
+     .helps = transformers_newer,
      .source = "huggingface/transformers#11663",
      .was_run = true},
     {.since = "4.30.0",
@@ -34,27 +35,27 @@ constexpr auto resumes = std::to_array<Resume>({
      .stored = Resume::Stored::no,
      .needs = by_accelerate,
      .what = "saves no scaler of an fp16 run, and loads none: a resumed one starts anew at 65536",
-     .helps = newer,
+     .helps = transformers_newer,
      .source = "huggingface/transformers#34053",
-     .why_read = needs_gpu},
+     .why_read = transformers_needs_gpu},
     {.since = "4.30.0",
      .until = "4.48.3",
      .stored = Resume::Stored::yes,
      .needs = by_accelerate,
      .what = "loads no scaler.pt: a run that is resumed with it starts anew at 65536, whatever is edited",
-     .helps = newer,
+     .helps = transformers_newer,
      .source = "huggingface/transformers#34053",
-     .why_read = needs_gpu},
+     .why_read = transformers_needs_gpu},
 });
 
 }  // namespace
 
 constinit const Trainer transformers_trainer = {
     .name = "the Hugging Face Trainer",
-    .runs = runs,
-    .marks = marks,
+    .runs = transformers_runs,
+    .marks = transformers_marks,
     .marked_file = "*training_args.bin",
-    .resumes = resumes,
+    .resumes = transformers_resumes,
 };
 
 }  // namespace tare

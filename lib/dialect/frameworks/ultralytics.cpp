@@ -6,11 +6,11 @@
 namespace tare {
 namespace {
 
-constexpr auto places = std::to_array<KeptAt>({
+constexpr auto ultralytics_places = std::to_array<KeptAt>({
     {"scaler", "", "train_args", "ultralytics"},
 });
-constexpr auto marks = std::to_array<std::string_view>({"train_args.amp", "optimizer", "version"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto ultralytics_marks = std::to_array<std::string_view>({"train_args.amp", "optimizer", "version"});
+constexpr auto ultralytics_resumes = std::to_array<Resume>({
     {.until = "8.3.202",
      .stored = Resume::Stored::no,
      .what = "keeps no scaler: a resumed run starts anew at 65536, which users met as NaN losses",
@@ -23,10 +23,10 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer ultralytics_trainer = {
     .name = "ultralytics",
-    .places = places,
-    .marks = marks,
+    .places = ultralytics_places,
+    .marks = ultralytics_marks,
     .version_at = "version",
-    .resumes = resumes,
+    .resumes = ultralytics_resumes,
 };
 
 }  // namespace tare

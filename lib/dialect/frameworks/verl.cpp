@@ -7,8 +7,8 @@
 namespace tare {
 namespace {
 
-constexpr auto marks = std::to_array<std::string_view>({"lr_scheduler", "rng"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto verl_marks = std::to_array<std::string_view>({"lr_scheduler", "rng"});
+constexpr auto verl_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "keeps no scaler: a resumed fp16 run starts anew at 65536, and grows after 400 clean steps",
      .source = "verl/utils/checkpoint/fsdp_checkpoint_manager.py, save_checkpoint",
@@ -19,9 +19,9 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer verl_trainer = {
     .name = "verl",
-    .marks = marks,
+    .marks = verl_marks,
     .marked_file = "*extra_state_world_size_*",
-    .resumes = resumes,
+    .resumes = verl_resumes,
 };
 
 }  // namespace tare

@@ -6,8 +6,8 @@
 namespace tare {
 namespace {
 
-constexpr auto marks = std::to_array<std::string_view>({"start_epoch", "model", "optimizer", "best_ap"});
-constexpr auto resumes = std::to_array<Resume>({
+constexpr auto yolox_marks = std::to_array<std::string_view>({"start_epoch", "model", "optimizer", "best_ap"});
+constexpr auto yolox_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::no,
      .what = "keeps no scaler: a run resumed with --fp16 starts anew at 65536",
      .source = "yolox/core/trainer.py, save_ckpt",
@@ -18,8 +18,8 @@ constexpr auto resumes = std::to_array<Resume>({
 
 constinit const Trainer yolox_trainer = {
     .name = "YOLOX",
-    .marks = marks,
-    .resumes = resumes,
+    .marks = yolox_marks,
+    .resumes = yolox_resumes,
 };
 
 }  // namespace tare

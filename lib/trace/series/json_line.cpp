@@ -9,7 +9,7 @@ namespace tare {
 
 namespace {
 
-constexpr std::size_t deepest = 16;
+constexpr std::size_t deepest_value = 16;
 constexpr std::size_t longest_path = 1024;
 
 class JsonLine {
@@ -51,7 +51,7 @@ class JsonLine {
   }
 
   bool members(char close, bool has_keys) {
-    if (++depth_ > deepest) return false;
+    if (++depth_ > deepest_value) return false;
     skip_blanks();
     if (!rest_.empty() && rest_[0] == close) return rest_.remove_prefix(1), --depth_, true;
     for (;;) {

@@ -12,7 +12,7 @@ namespace tare {
 
 namespace {
 
-constexpr std::size_t header_bytes = 12, footer_bytes = 4;
+constexpr std::size_t record_header_bytes = 12, record_footer_bytes = 4;
 constexpr std::uint64_t largest_scalar_event = std::uint64_t{1} << 20;  // larger ones hold images and the like
 constexpr std::size_t rows_open = 4;  // tags of one step come near each other, with others between
 
@@ -98,13 +98,13 @@ std::size_t fill(ByteStream& stream, std::span<std::byte> to) {
 
 /// How long the record at `at` is, with its frame, if it is whole and its checksums hold.
 std::optional<std::uint64_t> whole_record(const Source& file, std::uint64_t at) {
-  constexpr std::uint64_t frame = header_bytes + footer_bytes;
+  constexpr std::uint64_t frame = record_header_bytes + record_footer_bytes;
   if (file.size() - at < frame) return {};
-  const Bytes header = file.read({at, header_bytes});
+  const Bytes header = file.read({at, record_header_bytes});
   const auto size = load_le<std::uint64_t>(header.data());
   if (!header_holds(header) || size > file.size() - at - frame) return {};
   if (size > largest_scalar_event) return size + frame;
-  const Bytes event = file.read({at + header_bytes, size + footer_bytes});
+  const Bytes event = file.read({at + record_header_bytes, size + record_footer_bytes});
   const bool holds = masked_crc32c(ByteView(event).first(static_cast<std::size_t>(size))) ==
                      load_le<std::uint32_t>(event.data() + size);
   return holds ? std::optional(size + frame) : std::nullopt;
@@ -123,7 +123,7 @@ bool hop(ByteStream& stream, std::uint64_t bytes) {
 }  // namespace
 
 bool starts_like_event_file(ByteView head) {
-  return head.size() >= header_bytes && header_holds(head);
+  return head.size() >= record_header_bytes && header_holds(head);
 }
 
 std::uint64_t event_file_time(std::string_view path) {
@@ -175,24 +175,24 @@ WholePart whole_event_records(const Source& file, std::uint64_t begin) {
 
 void read_event_file(Input& input, Series& series, OpenRows& rows) {
   rows.open(input.path(), series);
-  Bytes buffer(header_bytes);
+  Bytes buffer(record_header_bytes);
   for (std::uint64_t record = input.slice().before;; ++record) {
     const auto problem = [&](std::string_view code, std::string_view what) {
       series.warn(code, escaped(input.path()) + ": record " + std::to_string(record) + " " + std::string(what) +
                             ": what comes before is told");
     };
-    buffer.resize(header_bytes);
+    buffer.resize(record_header_bytes);
     const std::size_t got = fill(input, buffer);
     if (got == 0) break;
-    if (got < header_bytes) return problem("truncated", "is cut off");
+    if (got < record_header_bytes) return problem("truncated", "is cut off");
     if (!header_holds(buffer)) return problem("crc", "has a length that its CRC contradicts");
     const auto size = load_le<std::uint64_t>(buffer.data());
     if (size > std::uint64_t{1} << 62) return problem("crc", "has a length that no file has");
     if (size > largest_scalar_event) {
-      if (!hop(input, size + footer_bytes)) return problem("truncated", "is cut off");
+      if (!hop(input, size + record_footer_bytes)) return problem("truncated", "is cut off");
       continue;
     }
-    buffer.resize(static_cast<std::size_t>(size) + footer_bytes);
+    buffer.resize(static_cast<std::size_t>(size) + record_footer_bytes);
     if (fill(input, buffer) < buffer.size()) return problem("truncated", "is cut off");
     const ByteView event = ByteView(buffer).first(static_cast<std::size_t>(size));
     if (masked_crc32c(event) != load_le<std::uint32_t>(buffer.data() + size)) {

@@ -13,7 +13,7 @@
 namespace tare {
 namespace {
 
-constexpr std::string_view history = "\"log_history\": [";
+constexpr std::string_view history_begin = "\"log_history\": [";
 constexpr std::string_view step_key = "\"global_step\": ";
 constexpr std::size_t longest_row = std::size_t{64} << 10;
 
@@ -26,7 +26,7 @@ class Rows {
     const std::size_t indentation = std::min(line.text.find_first_not_of(" \t"), line.text.size());
     const std::string_view text = line.text.substr(indentation);
     if (!is_inside_) {
-      is_inside_ = text.starts_with(history) && text.size() == history.size();
+      is_inside_ = text.starts_with(history_begin) && text.size() == history_begin.size();
     } else if (row_.empty()) {
       is_inside_ = text == "{";
       if (!is_inside_) return;
@@ -71,7 +71,7 @@ class Rows {
 
 bool starts_like_trainer_state(ByteView head) {
   const std::string_view text = as_text(head);
-  return text.starts_with("{\n") && text.find(history) != text.npos && text.find(step_key) != text.npos;
+  return text.starts_with("{\n") && text.find(history_begin) != text.npos && text.find(step_key) != text.npos;
 }
 
 std::optional<std::int64_t> last_step_of_trainer_state(ByteView head) {

@@ -13,7 +13,7 @@ namespace tare {
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{32} << 10;
-constexpr std::size_t header_bytes = 7;
+constexpr std::size_t chunk_header_bytes = 7;
 constexpr std::size_t largest_record = std::size_t{4} << 20;  // of those that are kept: larger ones hold media
 constexpr std::string_view magic = ":W&B";
 
@@ -25,14 +25,14 @@ class Records {
   /// `begin`: where in the file the stream begins, in front of a record.
   Records(ByteStream& stream, std::uint64_t begin) : stream_(stream) {
     fill(block_bytes - static_cast<std::size_t>(begin % block_bytes));
-    if (begin == 0) at_ = std::min(header_bytes, size_);
+    if (begin == 0) at_ = std::min(chunk_header_bytes, size_);
   }
 
   /// Nothing at the end, or where problem() says why not.
   std::optional<ByteView> next() {
     record_.clear();
     for (;;) {
-      if (size_ - at_ < header_bytes && !next_block()) {
+      if (size_ - at_ < chunk_header_bytes && !next_block()) {
         if (!record_.empty() || at_ < size_) code_ = "truncated";
         return {};
       }
@@ -43,7 +43,7 @@ class Records {
         code_ = "truncated";
         return {};
       }
-      if (size > size_ - at_ - header_bytes) {
+      if (size > size_ - at_ - chunk_header_bytes) {
         code_ = "truncated";
         return {};
       }
@@ -52,7 +52,7 @@ class Records {
         code_ = "crc";
         return {};
       }
-      at_ += header_bytes + size;
+      at_ += chunk_header_bytes + size;
       const ByteView data = checked.subspan(1);
       if (type == whole || type == first) record_.clear();
       if (record_.size() + data.size() <= largest_record) record_.insert(record_.end(), data.begin(), data.end());
@@ -77,7 +77,7 @@ class Records {
   bool next_block() {
     if (size_ < block_.size()) return false;
     fill(block_bytes);
-    return size_ >= header_bytes;
+    return size_ >= chunk_header_bytes;
   }
 
   ByteStream& stream_;
@@ -135,19 +135,19 @@ void take_history(ByteView history, std::uint64_t record, Series& series) {
 
 WholePart whole_wandb_records(const Source& file, std::uint64_t begin) {
   WholePart part{begin};
-  Bytes header(header_bytes);
-  std::uint64_t at = std::max<std::uint64_t>(begin, header_bytes);
+  Bytes header(chunk_header_bytes);
+  std::uint64_t at = std::max<std::uint64_t>(begin, chunk_header_bytes);
   for (;;) {
     const std::uint64_t room = block_bytes - at % block_bytes;
-    if (room < header_bytes) at += room;
-    if (file.size() < at + header_bytes) return part;
+    if (room < chunk_header_bytes) at += room;
+    if (file.size() < at + chunk_header_bytes) return part;
     file.read(at, header);
     const auto size = load_le<std::uint16_t>(header.data() + 4);
     const auto type = std::to_integer<std::uint8_t>(header[6]);
-    if (type == 0 || file.size() - at - header_bytes < size) return part;
+    if (type == 0 || file.size() - at - chunk_header_bytes < size) return part;
     const Bytes checked = file.read({at + 6, std::uint64_t{1} + size});
     if (crc32(checked) != load_le<std::uint32_t>(header.data())) return part;
-    at += header_bytes + size;
+    at += chunk_header_bytes + size;
     if (type != whole && type != last) continue;
     part.end = at;
     ++part.count;

@@ -8,20 +8,20 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField amp[] = {
+constexpr LineField apex_amp[] = {
     {scaler, "loss scaler "},
     {after, "reducing loss scale to", true},
 };
 
-constexpr LineShape shapes[] = {
-    {.kind = "apex-log", .needle = "reducing loss scale to", .fields = amp, .overflow = true},
+constexpr LineShape apex_lines[] = {
+    {.kind = "apex-log", .needle = "reducing loss scale to", .fields = apex_amp, .overflow = true},
     {.kind = "apex-log", .needle = "radient overflow, skipping update", .overflow = true},
 };
 
 }  // namespace
 
 std::span<const LineShape> apex_shapes() {
-  return shapes;
+  return apex_lines;
 }
 
 }  // namespace tare

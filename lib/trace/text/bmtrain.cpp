@@ -8,45 +8,45 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField event[] = {
+constexpr LineField bmtrain_event[] = {
     {before, "change scale from", true},
     {after, " to ", true},
 };
-constexpr LineField step_of_run[] = {
+constexpr LineField bmtrain_step_of_run[] = {
     {step, "Iter:", true, '|'},
     {loss, "| loss:"},
     {printed, "scale:", true},
     {grad_norm, "grad_norm:"},
 };
-constexpr LineField step_of_epoch[] = {
+constexpr LineField bmtrain_step_of_epoch[] = {
     {epoch, "epoch", true, '|'}, {step, "| Iter:", true, '/'}, {per_epoch, "/", true, '|'},
     {loss, "| loss:"},           {printed, "scale:", true},    {grad_norm, "grad_norm:"},
 };
 
-constexpr LineShape shapes[] = {
+constexpr LineShape bmtrain_lines[] = {
     {.kind = "bmtrain-log",
      .needle = "change scale from ",
      .also = "Gradient overflow",
-     .fields = event,
+     .fields = bmtrain_event,
      .overflow = true},
     {.kind = "bmtrain-log",
      .needle = "scale: ",
      .also = "Iter: ",
      .without = "iter:",
-     .fields = step_of_run,
+     .fields = bmtrain_step_of_run,
      .meaning = Meaning::moment},
     {.kind = "bmtrain-log",
      .needle = "scale: ",
      .also = "| Iter: ",
      .without = "iter:",
-     .fields = step_of_epoch,
+     .fields = bmtrain_step_of_epoch,
      .meaning = Meaning::moment},
 };
 
 }  // namespace
 
 std::span<const LineShape> bmtrain_shapes() {
-  return shapes;
+  return bmtrain_lines;
 }
 
 }  // namespace tare

@@ -7,21 +7,21 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField adjusted[] = {
+constexpr LineField colossalai_adjusted[] = {
     {after, "loss scale is adjusted to", true},
 };
 
-constexpr LineShape shapes[] = {
+constexpr LineShape colossalai_lines[] = {
     {.kind = "colossalai-log",
      .needle = "loss scale is adjusted to",
      .also = "Overflow occurs",
-     .fields = adjusted,
+     .fields = colossalai_adjusted,
      .overflow = true,
      .part = Part::adjusted},
     {.kind = "colossalai-log",
      .needle = "loss scale is adjusted to",
      .also = "No overflow for consecutive",
-     .fields = adjusted,
+     .fields = colossalai_adjusted,
      .overflow = false},
     {.kind = "colossalai-log", .needle = "Found overflow. Skip step", .overflow = true, .part = Part::skip},
 };
@@ -29,7 +29,7 @@ constexpr LineShape shapes[] = {
 }  // namespace
 
 std::span<const LineShape> colossalai_shapes() {
-  return shapes;
+  return colossalai_lines;
 }
 
 }  // namespace tare

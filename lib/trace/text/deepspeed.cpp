@@ -8,63 +8,63 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField attempt[] = {
+constexpr LineField deepspeed_attempt[] = {
     {rank, "Rank "},
     {before, "Attempted loss scale", true},
     {after, "reducing to"},
 };
 
-constexpr LineField iteration[] = {
+constexpr LineField deepspeed_iteration[] = {
     {step, "overflow on iteration", true},
 };
 
-constexpr LineField change[] = {
+constexpr LineField deepspeed_change[] = {
     {before, "dynamic loss scale from", true},
     {after, " to ", true},
 };
 
-constexpr LineField held[] = {
+constexpr LineField deepspeed_held[] = {
     {before, "static loss scale of", true},
 };
 
-constexpr LineField bare[] = {
+constexpr LineField deepspeed_bare[] = {
     {rank, "Rank "},
 };
 
-constexpr LineField progress[] = {
+constexpr LineField deepspeed_progress[] = {
     {step, "step=", true, ','},
     {skipped_total, "skipped=", true},
 };
 
-constexpr LineShape shapes[] = {
+constexpr LineShape deepspeed_lines[] = {
     {.kind = "deepspeed-log",
      .needle = "Attempted loss scale",
      .also = "but hysteresis",
-     .fields = attempt,
+     .fields = deepspeed_attempt,
      .overflow = true,
      .part = Part::attempt,
      .holds = true},
     {.kind = "deepspeed-log",
      .needle = "Attempted loss scale",
      .also = "[deep",
-     .fields = attempt,
+     .fields = deepspeed_attempt,
      .overflow = true,
      .part = Part::attempt},
     {.kind = "deepspeed-log",
      .needle = "Attempted loss scale",
      .also = "Overflow detected",
-     .fields = attempt,
+     .fields = deepspeed_attempt,
      .overflow = true,
      .part = Part::detected},
     {.kind = "deepspeed-log",
      .needle = "Attempted loss scale",
      .also = "Rank ",
-     .fields = attempt,
+     .fields = deepspeed_attempt,
      .overflow = true,
      .part = Part::attempt},
     {.kind = "apex-log",
      .needle = "Attempted loss scale",
-     .fields = attempt,
+     .fields = deepspeed_attempt,
      .overflow = true,
      .part = Part::attempt,
      .is_kind_sure = false},
@@ -72,11 +72,11 @@ constexpr LineShape shapes[] = {
      .needle = "OVERFLOW! Rank",
      .also = "Skipping step",
      .without = "Attempted",
-     .fields = bare,
+     .fields = deepspeed_bare,
      .overflow = true},
     {.kind = "apex-log",
      .needle = "Grad overflow on iteration",
-     .fields = iteration,
+     .fields = deepspeed_iteration,
      .overflow = true,
      .part = Part::iteration,
      .unit = "iteration-0",
@@ -84,40 +84,44 @@ constexpr LineShape shapes[] = {
     {.kind = "deepspeed-log",
      .needle = "Reducing dynamic loss scale from",
      .also = "fused_optimizer.py:",
-     .fields = change,
+     .fields = deepspeed_change,
      .overflow = true,
      .part = Part::change},
     {.kind = "apex-log",
      .needle = "Reducing dynamic loss scale from",
-     .fields = change,
+     .fields = deepspeed_change,
      .overflow = true,
      .part = Part::change,
      .is_kind_sure = false},
     {.kind = "deepspeed-log",
      .needle = "Increasing dynamic loss scale from",
      .also = "fused_optimizer.py:",
-     .fields = change,
+     .fields = deepspeed_change,
      .overflow = false},
     {.kind = "apex-log",
      .needle = "Increasing dynamic loss scale from",
-     .fields = change,
+     .fields = deepspeed_change,
      .overflow = false,
      .is_kind_sure = false},
     {.kind = "apex-log",
      .needle = "Using static loss scale of",
-     .fields = held,
+     .fields = deepspeed_held,
      .overflow = true,
      .part = Part::change,
      .holds = true,
      .is_kind_sure = false},
     {.kind = "deepspeed-log", .needle = "loss scale already at minimum", .meaning = Meaning::death, .overflow = true},
-    {.kind = "deepspeed-log", .needle = "skipped=", .also = "step=", .fields = progress, .meaning = Meaning::report},
+    {.kind = "deepspeed-log",
+     .needle = "skipped=",
+     .also = "step=",
+     .fields = deepspeed_progress,
+     .meaning = Meaning::report},
 };
 
 }  // namespace
 
 std::span<const LineShape> deepspeed_shapes() {
-  return shapes;
+  return deepspeed_lines;
 }
 
 }  // namespace tare

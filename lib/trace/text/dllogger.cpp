@@ -7,23 +7,23 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField parameter[] = {
+constexpr LineField dllogger_parameter[] = {
     {after, "loss_scale", true},
 };
 
-constexpr LineField json[] = {
+constexpr LineField dllogger_json[] = {
     {after, "\"loss_scale\"", true},
 };
 
-constexpr LineShape shapes[] = {
-    {.kind = "dllogger-log", .needle = "PARAMETER loss_scale", .fields = parameter, .overflow = true},
-    {.kind = "dllogger-log", .needle = "\"loss_scale\"", .also = "DLLL {", .fields = json, .overflow = true},
+constexpr LineShape dllogger_lines[] = {
+    {.kind = "dllogger-log", .needle = "PARAMETER loss_scale", .fields = dllogger_parameter, .overflow = true},
+    {.kind = "dllogger-log", .needle = "\"loss_scale\"", .also = "DLLL {", .fields = dllogger_json, .overflow = true},
 };
 
 }  // namespace
 
 std::span<const LineShape> dllogger_shapes() {
-  return shapes;
+  return dllogger_lines;
 }
 
 }  // namespace tare

@@ -7,20 +7,24 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField mean[] = {
+constexpr LineField espnet_mean[] = {
     {epoch, "INFO: "},         {from_step, "epoch:train:", true, '-'}, {batch, "-", true},
     {grad_norm, "grad_norm="}, {smoothed, "grad_scale=", true},
 };
 
-constexpr LineShape shapes[] = {
-    {.kind = "espnet-log", .needle = "grad_scale=", .also = "epoch:train:", .fields = mean, .meaning = Meaning::moment},
+constexpr LineShape espnet_lines[] = {
+    {.kind = "espnet-log",
+     .needle = "grad_scale=",
+     .also = "epoch:train:",
+     .fields = espnet_mean,
+     .meaning = Meaning::moment},
     {.kind = "espnet-log", .needle = "Skipping updating the model", .overflow = true},
 };
 
 }  // namespace
 
 std::span<const LineShape> espnet_shapes() {
-  return shapes;
+  return espnet_lines;
 }
 
 }  // namespace tare

@@ -8,15 +8,15 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField note[] = {
+constexpr LineField fairseq_note[] = {
     {after, "loss scale to", true},
 };
 
-constexpr LineField amp[] = {
+constexpr LineField fairseq_amp[] = {
     {after, "setting scale to", true},
 };
 
-constexpr LineField interval[] = {
+constexpr LineField fairseq_interval[] = {
     {loss, " loss="},
     {step, "num_updates=", true},
     {grad_norm, "gnorm="},
@@ -24,43 +24,47 @@ constexpr LineField interval[] = {
 };
 
 /// As long as every step was skipped there is no update.
-constexpr LineField before_updates[] = {
+constexpr LineField fairseq_before_updates[] = {
     {power, "loss_scale=", true},
 };
 
-constexpr LineField json[] = {
+constexpr LineField fairseq_json[] = {
     {loss, "\"loss\""},
     {step, "\"num_updates\"", true},
     {grad_norm, "\"gnorm\""},
     {power, "\"loss_scale\"", true},
 };
 
-constexpr LineField epoch_end[] = {
+constexpr LineField fairseq_epoch_end[] = {
     {loss, "| loss "},
     {step, "num_updates ", true},
     {grad_norm, "gnorm "},
     {power, "loss_scale ", true},
 };
 
-constexpr LineField json_epoch_end[] = {
+constexpr LineField fairseq_json_epoch_end[] = {
     {loss, "\"train_loss\""},
     {step, "\"train_num_updates\"", true},
     {grad_norm, "\"train_gnorm\""},
     {power, "\"train_loss_scale\"", true},
 };
 
-constexpr LineShape shapes[] = {
+constexpr LineShape fairseq_lines[] = {
     {.kind = "fairseq-log",
      .needle = "setting loss scale to",
      .also = "overflow detected",
-     .fields = note,
+     .fields = fairseq_note,
      .overflow = true},
-    {.kind = "fairseq-log", .needle = "setting scale to", .also = "overflow detected", .fields = amp, .overflow = true},
+    {.kind = "fairseq-log",
+     .needle = "setting scale to",
+     .also = "overflow detected",
+     .fields = fairseq_amp,
+     .overflow = true},
     {.kind = "fairseq-log", .needle = "inimum loss scale reached", .meaning = Meaning::death, .overflow = true},
     {.kind = "fairseq-log",
      .needle = "loss_scale=",
      .also = "num_updates=",
-     .fields = interval,
+     .fields = fairseq_interval,
      .meaning = Meaning::report,
      .unit = "update",
      .is_paced = false},
@@ -68,26 +72,26 @@ constexpr LineShape shapes[] = {
      .needle = "loss_scale=",
      .also = "train_inner",
      .without = "num_updates",
-     .fields = before_updates,
+     .fields = fairseq_before_updates,
      .meaning = Meaning::moment,
      .unit = "update"},
     {.kind = "fairseq-log",
      .needle = "\"loss_scale\"",
      .also = "\"num_updates\"",
-     .fields = json,
+     .fields = fairseq_json,
      .meaning = Meaning::report,
      .unit = "update",
      .is_paced = false},
     {.kind = "fairseq-log",
      .needle = "| loss_scale ",
      .also = "num_updates ",
-     .fields = epoch_end,
+     .fields = fairseq_epoch_end,
      .meaning = Meaning::moment,
      .unit = "update"},
     {.kind = "fairseq-log",
      .needle = "\"train_loss_scale\"",
      .also = "\"train_num_updates\"",
-     .fields = json_epoch_end,
+     .fields = fairseq_json_epoch_end,
      .meaning = Meaning::moment,
      .unit = "update"},
 };
@@ -95,7 +99,7 @@ constexpr LineShape shapes[] = {
 }  // namespace
 
 std::span<const LineShape> fairseq_shapes() {
-  return shapes;
+  return fairseq_lines;
 }
 
 }  // namespace tare

@@ -8,31 +8,31 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField logged[] = {
+constexpr LineField huggingface_logged[] = {
     {loss, "'loss'"},
     {grad_norm, "'grad_norm'"},
     {printed, "'loss_scale'", true},
 };
 
-constexpr LineField logged_without_scale[] = {
+constexpr LineField huggingface_logged_without_scale[] = {
     {loss, "'loss'", true},
     {grad_norm, "'grad_norm'"},
 };
 
-constexpr LineShape shapes[] = {
-    {.kind = "huggingface-log", .needle = "'loss_scale': ", .also = "'epoch': ", .fields = logged},
+constexpr LineShape huggingface_lines[] = {
+    {.kind = "huggingface-log", .needle = "'loss_scale': ", .also = "'epoch': ", .fields = huggingface_logged},
     {.kind = "huggingface-log",
      .needle = "'loss': ",
      .also = "'epoch': ",
      .without = "'loss_scale': ",
-     .fields = logged_without_scale,
+     .fields = huggingface_logged_without_scale,
      .meaning = Meaning::aside},
 };
 
 }  // namespace
 
 std::span<const LineShape> huggingface_shapes() {
-  return shapes;
+  return huggingface_lines;
 }
 
 }  // namespace tare

@@ -7,26 +7,30 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField moment[] = {
+constexpr LineField icefall_moment[] = {
     {rank, "(", false, '/'}, {epoch, "Epoch ", true},  {step, "global_batch_idx: "},
     {batch, "batch ", true}, {loss, "tot_loss[loss="}, {after, "grad_scale: ", true},
 };
 
-constexpr LineField small[] = {
+constexpr LineField icefall_small[] = {
     {rank, "(", false, '/'},
     {after, "Grad scale is small", true},
 };
 
-constexpr LineShape shapes[] = {
-    {.kind = "icefall-log", .needle = "grad_scale: ", .also = "Epoch ", .fields = moment, .meaning = Meaning::moment},
-    {.kind = "icefall-log", .needle = "Grad scale is small", .fields = small, .is_told_again = true},
+constexpr LineShape icefall_lines[] = {
+    {.kind = "icefall-log",
+     .needle = "grad_scale: ",
+     .also = "Epoch ",
+     .fields = icefall_moment,
+     .meaning = Meaning::moment},
+    {.kind = "icefall-log", .needle = "Grad scale is small", .fields = icefall_small, .is_told_again = true},
     {.kind = "icefall-log", .needle = "grad_scale is too small, exiting", .meaning = Meaning::end},
 };
 
 }  // namespace
 
 std::span<const LineShape> icefall_shapes() {
-  return shapes;
+  return icefall_lines;
 }
 
 }  // namespace tare

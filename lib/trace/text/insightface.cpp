@@ -7,20 +7,20 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField moment[] = {
+constexpr LineField insightface_moment[] = {
     {loss, "Loss "},
     {step, "Global Step", true},
     {printed, "Fp16 Grad Scale", true},
 };
 
-constexpr LineShape shapes[] = {
-    {.kind = "insightface-log", .needle = "Fp16 Grad Scale", .fields = moment, .meaning = Meaning::moment},
+constexpr LineShape insightface_lines[] = {
+    {.kind = "insightface-log", .needle = "Fp16 Grad Scale", .fields = insightface_moment, .meaning = Meaning::moment},
 };
 
 }  // namespace
 
 std::span<const LineShape> insightface_shapes() {
-  return shapes;
+  return insightface_lines;
 }
 
 }  // namespace tare

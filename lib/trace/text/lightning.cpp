@@ -8,23 +8,27 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField logged[] = {
+constexpr LineField lightning_logged[] = {
     {printed, "loss_scale", true},
 };
 
-constexpr LineShape shapes[] = {
-    {.kind = "lightning-log", .needle = "loss_scale=", .also = "v_num=", .without = "global_step=", .fields = logged},
+constexpr LineShape lightning_lines[] = {
+    {.kind = "lightning-log",
+     .needle = "loss_scale=",
+     .also = "v_num=",
+     .without = "global_step=",
+     .fields = lightning_logged},
     {.kind = "lightning-log",
      .needle = "loss_scale: ",
      .also = "v_num: ",
      .without = "global_step: ",
-     .fields = logged},
+     .fields = lightning_logged},
 };
 
 }  // namespace
 
 std::span<const LineShape> lightning_shapes() {
-  return shapes;
+  return lightning_lines;
 }
 
 }  // namespace tare

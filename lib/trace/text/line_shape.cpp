@@ -20,7 +20,7 @@ struct Number {
   std::size_t end;
 };
 
-std::optional<Number> word_at(std::string_view text, std::size_t at) {
+std::optional<Number> flag_at(std::string_view text, std::size_t at) {
   constexpr std::pair<std::string_view, double> words[] = {{"True", 1}, {"true", 1}, {"False", 0}, {"false", 0}};
   for (const auto& [word, value] : words) {
     if (text.substr(at).starts_with(word)) return Number{value, at + word.size()};
@@ -41,7 +41,7 @@ std::optional<Number> number_at(std::string_view text, std::size_t at, Fact fact
     const std::string_view digits(text.data() + at, static_cast<std::size_t>(end - text.data()) - at);
     return Number{digits.find("e-") != digits.npos ? 0.0 : HUGE_VAL, at + digits.size()};
   }
-  return fact == Fact::overflow ? word_at(text, at) : std::nullopt;
+  return fact == Fact::overflow ? flag_at(text, at) : std::nullopt;
 }
 
 bool is_followed(std::string_view text, std::size_t at, char behind) {

@@ -8,7 +8,7 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField iteration[] = {
+constexpr LineField megatron_iteration[] = {
     {step, "iteration", true, '/'},
     {loss, "lm loss"},
     {loss, "lm_loss"},
@@ -19,7 +19,7 @@ constexpr LineField iteration[] = {
     {nan, "number of nan iterations", false, '|'},
 };
 
-constexpr LineField unscaled[] = {
+constexpr LineField megatron_unscaled[] = {
     {step, "iteration", true, '/'},
     {loss, "lm loss"},
     {loss, "lm_loss"},
@@ -28,16 +28,16 @@ constexpr LineField unscaled[] = {
     {nan, "number of nan iterations", false, '|'},
 };
 
-constexpr LineShape shapes[] = {
+constexpr LineShape megatron_lines[] = {
     {.kind = "megatron-log",
      .needle = "loss scale",
      .also = "iteration",
-     .fields = iteration,
+     .fields = megatron_iteration,
      .meaning = Meaning::report},
     {.kind = "megatron-log",
      .needle = "number of skipped iterations",
      .without = "loss scale",
-     .fields = unscaled,
+     .fields = megatron_unscaled,
      .meaning = Meaning::report},
     {.kind = "megatron-log", .needle = "iterations in a row due to Overflow", .meaning = Meaning::end},
 };
@@ -45,7 +45,7 @@ constexpr LineShape shapes[] = {
 }  // namespace
 
 std::span<const LineShape> megatron_shapes() {
-  return shapes;
+  return megatron_lines;
 }
 
 }  // namespace tare

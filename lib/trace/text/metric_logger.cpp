@@ -8,23 +8,23 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField moment[] = {
+constexpr LineField metric_logger_moment[] = {
     {epoch, "Epoch: [", true, ']'},   {step, "[", true, '/'},     {per_epoch, "/", true}, {loss, " loss: "},
     {smoothed, "loss_scale: ", true}, {grad_norm, "grad_norm: "},
 };
 
-constexpr LineShape shapes[] = {
+constexpr LineShape metric_logger_lines[] = {
     {.kind = "metric-logger",
      .needle = "loss_scale: ",
      .also = "Epoch: [",
-     .fields = moment,
+     .fields = metric_logger_moment,
      .meaning = Meaning::moment},
 };
 
 }  // namespace
 
 std::span<const LineShape> metric_logger_shapes() {
-  return shapes;
+  return metric_logger_lines;
 }
 
 }  // namespace tare

@@ -8,33 +8,33 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField moment[] = {
+constexpr LineField mindformers_moment[] = {
     {epoch, "poch:[", true, '/'},      {step, "step:[", true, '/'}, {per_epoch, "/", true},     {loss, "loss:"},
     {overflow, "overflow cond", true}, {after, "loss_scale"},       {grad_norm, "global_norm"},
 };
 
-constexpr LineField returned[] = {
+constexpr LineField mindformers_returned[] = {
     {step, "step", true},      {loss, "Float32, value"},  {loss, "Float32,"},        {overflow, "Bool, value"},
     {overflow, "Bool,", true}, {after, "Float32, value"}, {after, "Float32,", true},
 };
 
-constexpr LineShape shapes[] = {
+constexpr LineShape mindformers_lines[] = {
     {.kind = "mindformers-log",
      .needle = "overflow cond",
-     .fields = moment,
+     .fields = mindformers_moment,
      .meaning = Meaning::moment,
      .first_epoch = 1},
     {.kind = "mindspore-log",
      .needle = "current epoch percent",
      .also = "dtype=Bool",
-     .fields = returned,
+     .fields = mindformers_returned,
      .meaning = Meaning::moment},
 };
 
 }  // namespace
 
 std::span<const LineShape> mindformers_shapes() {
-  return shapes;
+  return mindformers_lines;
 }
 
 }  // namespace tare

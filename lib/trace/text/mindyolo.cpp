@@ -7,21 +7,21 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField event[] = {
+constexpr LineField mindyolo_event[] = {
     {after, "loss scale adjust to", true},
 };
 
-constexpr LineShape shapes[] = {
+constexpr LineShape mindyolo_lines[] = {
     {.kind = "mindyolo-log",
      .needle = "loss scale adjust to",
      .also = "overflow",
      .without = "still update",
-     .fields = event,
+     .fields = mindyolo_event,
      .overflow = true},
     {.kind = "mindyolo-log",
      .needle = "loss scale adjust to",
      .also = "overflow, still update",
-     .fields = event,
+     .fields = mindyolo_event,
      .overflow = true,
      .is_applied = true},
 };
@@ -29,7 +29,7 @@ constexpr LineShape shapes[] = {
 }  // namespace
 
 std::span<const LineShape> mindyolo_shapes() {
-  return shapes;
+  return mindyolo_lines;
 }
 
 }  // namespace tare

@@ -7,70 +7,70 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField epoch_moment[] = {
+constexpr LineField mmengine_epoch_moment[] = {
     {epoch, "Epoch(train)", true, ']'}, {step, "[", true, '/'},     {per_epoch, "/", true}, {loss, " loss: "},
     {smoothed, "loss_scale: ", true},   {grad_norm, "grad_norm: "},
 };
 
-constexpr LineField iter_moment[] = {
+constexpr LineField mmengine_iter_moment[] = {
     {step, "Iter(train)", true, '/'},
     {loss, " loss: "},
     {smoothed, "loss_scale: ", true},
     {grad_norm, "grad_norm: "},
 };
 
-constexpr LineField old_epoch_moment[] = {
+constexpr LineField mmengine_old_epoch_moment[] = {
     {epoch, "Epoch [", true, ']'},    {step, "[", true, '/'},     {per_epoch, "/", true}, {loss, " loss: "},
     {smoothed, "loss_scale: ", true}, {grad_norm, "grad_norm: "},
 };
 
-constexpr LineField old_iter_moment[] = {
+constexpr LineField mmengine_old_iter_moment[] = {
     {step, "Iter [", true, '/'},
     {loss, " loss: "},
     {smoothed, "loss_scale: ", true},
     {grad_norm, "grad_norm: "},
 };
 
-constexpr LineField without_scale[] = {
+constexpr LineField mmengine_without_scale[] = {
     {loss, " loss: ", true},
     {grad_norm, "grad_norm: "},
 };
 
-constexpr LineShape shapes[] = {
+constexpr LineShape mmengine_lines[] = {
     {.kind = "mmengine-log",
      .needle = "loss_scale: ",
      .also = "Epoch(train)",
-     .fields = epoch_moment,
+     .fields = mmengine_epoch_moment,
      .meaning = Meaning::moment,
      .first_epoch = 1},
     {.kind = "mmengine-log",
      .needle = "loss_scale: ",
      .also = "Iter(train)",
-     .fields = iter_moment,
+     .fields = mmengine_iter_moment,
      .meaning = Meaning::moment},
     {.kind = "mmengine-log",
      .needle = "loss_scale: ",
      .also = "Epoch [",
-     .fields = old_epoch_moment,
+     .fields = mmengine_old_epoch_moment,
      .meaning = Meaning::moment,
      .first_epoch = 1},
     {.kind = "mmengine-log",
      .needle = "loss_scale: ",
      .also = "Iter [",
-     .fields = old_iter_moment,
+     .fields = mmengine_old_iter_moment,
      .meaning = Meaning::moment},
     {.kind = "mmengine-log",
      .needle = " loss: ",
      .also = "data_time: ",
      .without = "loss_scale: ",
-     .fields = without_scale,
+     .fields = mmengine_without_scale,
      .meaning = Meaning::aside},
 };
 
 }  // namespace
 
 std::span<const LineShape> mmengine_shapes() {
-  return shapes;
+  return mmengine_lines;
 }
 
 }  // namespace tare

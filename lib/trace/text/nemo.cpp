@@ -7,20 +7,24 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField moment[] = {
+constexpr LineField nemo_moment[] = {
     {step, "global_step=", true},
     {before, "loss_scale=", true},
     {loss, "reduced_train_loss="},
 };
 
-constexpr LineShape shapes[] = {
-    {.kind = "nemo-log", .needle = "loss_scale=", .also = "global_step=", .fields = moment, .meaning = Meaning::moment},
+constexpr LineShape nemo_lines[] = {
+    {.kind = "nemo-log",
+     .needle = "loss_scale=",
+     .also = "global_step=",
+     .fields = nemo_moment,
+     .meaning = Meaning::moment},
 };
 
 }  // namespace
 
 std::span<const LineShape> nemo_shapes() {
-  return shapes;
+  return nemo_lines;
 }
 
 }  // namespace tare

@@ -55,18 +55,19 @@ constexpr auto rarer_names = std::to_array<LineField>({
 constexpr auto other_scale = joined(losses, steps, rarer_names, norms);
 
 /// Also torchtitan's, nanotron's, NeMo's, litgpt's and diffusion-pipe's.
-constexpr auto without_scale = joined(std::to_array<LineField>({{loss, "loss"}, {loss, "Loss", true}}), steps, norms);
+constexpr auto own_words_without_scale =
+    joined(std::to_array<LineField>({{loss, "loss"}, {loss, "Loss", true}}), steps, norms);
 /// What is told of an evaluation is no loss of the run.
 constexpr std::string_view evaluation = "alid;eval;Eval;val_loss;val loss;Val loss;Val Loss;test;Test";
 
 /// MiniLLM's trainer.
-constexpr LineField scale[] = {
+constexpr LineField own_words_scale[] = {
     {step, "global iter", true},
     {loss, "tot_loss"},
     {printed, "| scale", true},
 };
 
-constexpr LineShape shapes[] = {
+constexpr LineShape own_words_lines[] = {
     {.kind = "log",
      .needle = "loss_scale",
      .without = "Epoch: [",
@@ -98,22 +99,26 @@ constexpr LineShape shapes[] = {
     {.kind = "log",
      .needle = "loss",
      .without = evaluation,
-     .fields = without_scale,
+     .fields = own_words_without_scale,
      .meaning = Meaning::aside,
      .is_last_resort = true},
     {.kind = "log",
      .needle = "Loss",
      .without = evaluation,
-     .fields = without_scale,
+     .fields = own_words_without_scale,
      .meaning = Meaning::aside,
      .is_last_resort = true},
-    {.kind = "log", .needle = "| scale: ", .also = "global iter", .fields = scale, .meaning = Meaning::report},
+    {.kind = "log",
+     .needle = "| scale: ",
+     .also = "global iter",
+     .fields = own_words_scale,
+     .meaning = Meaning::report},
 };
 
 }  // namespace
 
 std::span<const LineShape> own_words_shapes() {
-  return shapes;
+  return own_words_lines;
 }
 
 }  // namespace tare

@@ -7,57 +7,57 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField found[] = {
+constexpr LineField paddle_found[] = {
     {before, "current scale is", true},
     {ratio, "*", true},
 };
 
-constexpr LineField not_run[] = {
+constexpr LineField paddle_not_run[] = {
     {before, "scale_before", true},
     {after, "scale_after", true},
 };
 
-constexpr LineField static_moment[] = {
+constexpr LineField paddle_static_moment[] = {
     {step, "global step", true},
     {loss, "loss: "},
     {printed, "loss_scaling: ", true},
 };
 
-constexpr LineField moment[] = {
+constexpr LineField paddle_moment[] = {
     {loss, "loss: "},
     {step, "global_step: ", true},
     {printed, "loss_scale: ", true},
 };
 
-constexpr LineShape shapes[] = {
+constexpr LineShape paddle_lines[] = {
     {.kind = "paddle-log",
      .needle = "current scale is",
      .also = "Found inf",
-     .fields = found,
+     .fields = paddle_found,
      .overflow = true,
      .part = Part::attempt},
     {.kind = "paddle-log",
      .needle = "scale_before",
      .also = "optimizer not run",
-     .fields = not_run,
+     .fields = paddle_not_run,
      .overflow = true,
      .part = Part::skip},
     {.kind = "paddle-log",
      .needle = "loss_scaling: ",
      .also = "global step",
-     .fields = static_moment,
+     .fields = paddle_static_moment,
      .meaning = Meaning::moment},
     {.kind = "paddle-log",
      .needle = "loss_scale: ",
      .also = "global_step: ",
-     .fields = moment,
+     .fields = paddle_moment,
      .meaning = Meaning::moment},
 };
 
 }  // namespace
 
 std::span<const LineShape> paddle_shapes() {
-  return shapes;
+  return paddle_lines;
 }
 
 }  // namespace tare

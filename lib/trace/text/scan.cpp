@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstring>
 
+#include "lib/base/letters.hpp"
 #include "lib/trace/text/unwrapped.hpp"
 
 namespace tare {
@@ -29,16 +30,16 @@ bool has_trigger(const char* p) {
   return found != 0;
 }
 
-std::uint32_t word_at(const char* p) {
+std::uint32_t four_letters_at(const char* p) {
   std::uint32_t word = 0;
   std::memcpy(&word, p, sizeof word);
   return word;
 }
 
 bool is_trigger(const char* p) {
-  const std::uint32_t found = word_at(p);
+  const std::uint32_t found = four_letters_at(p);
   return std::any_of(triggers.begin(), triggers.end(),
-                     [found](std::string_view word) { return found == word_at(word.data()); });
+                     [found](std::string_view word) { return found == four_letters_at(word.data()); });
 }
 
 std::uint32_t hashed(std::string_view text) {
@@ -50,10 +51,6 @@ std::uint32_t hashed(std::string_view text) {
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
 }
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 /// Cuts a buffer into lines and hands out those that are wanted.
 class Lines {
  public:

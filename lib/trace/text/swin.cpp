@@ -8,19 +8,23 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField moment[] = {
+constexpr LineField swin_moment[] = {
     {epoch, "Train: [", true, '/'}, {step, "][", true, '/'},        {per_epoch, "/", true}, {loss, "loss "},
     {grad_norm, "grad_norm "},      {printed, "loss_scale ", true},
 };
 
-constexpr LineShape shapes[] = {
-    {.kind = "swin-log", .needle = "loss_scale ", .also = "Train: [", .fields = moment, .meaning = Meaning::moment},
+constexpr LineShape swin_lines[] = {
+    {.kind = "swin-log",
+     .needle = "loss_scale ",
+     .also = "Train: [",
+     .fields = swin_moment,
+     .meaning = Meaning::moment},
 };
 
 }  // namespace
 
 std::span<const LineShape> swin_shapes() {
-  return shapes;
+  return swin_lines;
 }
 
 }  // namespace tare

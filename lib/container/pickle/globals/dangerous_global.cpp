@@ -11,23 +11,23 @@
 namespace tare {
 namespace {
 
-struct Row {
+struct GlobalPattern {
   std::string_view module, name;  ///< `*` stands for any characters
 };
 
-constexpr std::string_view packages[] = {
+constexpr std::string_view dangerous_packages[] = {
 #include "lib/container/pickle/globals/dangerous/packages.inc"
 };
-constexpr std::string_view modules[] = {
+constexpr std::string_view dangerous_modules[] = {
 #include "lib/container/pickle/globals/dangerous/modules.inc"
 };
-constexpr std::string_view names[] = {
+constexpr std::string_view dangerous_names[] = {
 #include "lib/container/pickle/globals/dangerous/names.inc"
 };
-constexpr Row globals[] = {
+constexpr GlobalPattern dangerous_globals[] = {
 #include "lib/container/pickle/globals/dangerous/globals.inc"
 };
-constexpr Row harmless[] = {
+constexpr GlobalPattern harmless_globals[] = {
 #include "lib/container/pickle/globals/dangerous/harmless.inc"
 };
 constexpr std::string_view carried_modules[] = {
@@ -35,12 +35,12 @@ constexpr std::string_view carried_modules[] = {
 };
 
 template <typename Range>
-bool holds(const Range& range, std::string_view value) {
+bool is_in_sorted(const Range& range, std::string_view value) {
   return std::binary_search(std::begin(range), std::end(range), value);
 }
-static_assert(std::is_sorted(std::begin(packages), std::end(packages)));
-static_assert(std::is_sorted(std::begin(modules), std::end(modules)));
-static_assert(std::is_sorted(std::begin(names), std::end(names)));
+static_assert(std::is_sorted(std::begin(dangerous_packages), std::end(dangerous_packages)));
+static_assert(std::is_sorted(std::begin(dangerous_modules), std::end(dangerous_modules)));
+static_assert(std::is_sorted(std::begin(dangerous_names), std::end(dangerous_names)));
 static_assert(std::is_sorted(std::begin(carried_modules), std::end(carried_modules)));
 
 /// Takes the part in front of the next dot off `path`.
@@ -54,9 +54,9 @@ std::string_view next_part(std::string_view& path) {
 /// Whether `path` is in one of `modules`, or is one.
 bool is_in_module(std::string_view path) {
   for (std::size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1)) {
-    if (holds(modules, path.substr(0, dot))) return true;
+    if (is_in_sorted(dangerous_modules, path.substr(0, dot))) return true;
   }
-  return holds(modules, path);
+  return is_in_sorted(dangerous_modules, path);
 }
 
 bool is_dunder(std::string_view name) {
@@ -68,7 +68,7 @@ bool carries_danger(std::string_view module) {
   next_part(module);
   while (!module.empty()) {
     const std::string_view part = next_part(module);
-    if (holds(carried_modules, part) || part == "__main__") return true;
+    if (is_in_sorted(carried_modules, part) || part == "__main__") return true;
   }
   return false;
 }
@@ -78,8 +78,8 @@ bool leads_to_danger(std::string_view name) {
   while (!name.empty()) {
     const std::string_view part = next_part(name);
     const bool is_passed = !name.empty();
-    if (holds(names, part) || holds(carried_modules, part) || is_dunder(part)) return true;
-    if (is_passed && holds(packages, part)) return true;
+    if (is_in_sorted(dangerous_names, part) || is_in_sorted(carried_modules, part) || is_dunder(part)) return true;
+    if (is_passed && is_in_sorted(dangerous_packages, part)) return true;
   }
   return false;
 }
@@ -90,10 +90,10 @@ bool is_in_rows(std::string_view path) {
     const std::string_view module = path.substr(0, dot);
     std::string_view rest = path.substr(dot + 1);
     const std::string_view name = next_part(rest);
-    const auto names_it = [&](const Row& row) {
+    const auto names_it = [&](const GlobalPattern& row) {
       return glob_matches(row.name, name) && glob_matches(row.module, module);
     };
-    if (std::any_of(std::begin(globals), std::end(globals), names_it)) return true;
+    if (std::any_of(std::begin(dangerous_globals), std::end(dangerous_globals), names_it)) return true;
   }
   return false;
 }
@@ -109,9 +109,9 @@ std::string path_today(std::string_view module, std::string_view name) {
 }  // namespace
 
 bool is_dangerous_global(std::string_view module, std::string_view name) {
-  const auto is_it = [&](const Row& row) { return row.module == module && row.name == name; };
-  if (std::any_of(std::begin(harmless), std::end(harmless), is_it)) return false;
-  if (holds(packages, module.substr(0, module.find('.')))) return true;
+  const auto is_it = [&](const GlobalPattern& row) { return row.module == module && row.name == name; };
+  if (std::any_of(std::begin(harmless_globals), std::end(harmless_globals), is_it)) return false;
+  if (is_in_sorted(dangerous_packages, module.substr(0, module.find('.')))) return true;
   if (carries_danger(module) || leads_to_danger(name)) return true;
   const std::string path = path_today(module, name);
   return is_in_module(path) || is_in_rows(path);

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "lib/base/error.hpp"
+#include "lib/base/holds.hpp"
 #include "lib/base/text.hpp"
 
 namespace tare {
@@ -119,11 +120,6 @@ constexpr AllowedDtype allowed_dtypes[] = {
 constexpr std::string_view class_elements[] = {
     "Double", "Float",         "Half",         "BFloat16", "Byte",   "Char",   "Short",    "Int",     "Long",
     "Bool",   "ComplexDouble", "ComplexFloat", "QInt8",    "QInt32", "QUInt8", "QUInt4x2", "QUInt2x4"};
-
-template <typename Range>
-bool holds(const Range& range, std::string_view value) {
-  return std::find(std::begin(range), std::end(range), value) != std::end(range);
-}
 
 bool is_element_class(std::string_view name, std::string_view kind) {
   return name.ends_with(kind) && holds(class_elements, name.substr(0, name.size() - kind.size()));

@@ -13,7 +13,7 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t window_bytes = 4096;
+constexpr std::uint64_t least_text_window = 4096;
 
 class ElidedTextReader {
  public:
@@ -69,7 +69,7 @@ class ElidedTextReader {
   ByteView ahead(std::uint64_t size) {
     size = std::min(size, source_.size() - std::min(source_.size(), at_));
     if (at_ < window_at_ || at_ + size > window_at_ + window_.size()) {
-      window_ = source_.read({at_, std::min(std::max(size, window_bytes), source_.size() - at_)});
+      window_ = source_.read({at_, std::min(std::max(size, least_text_window), source_.size() - at_)});
       window_at_ = at_;
     }
     return ByteView(window_).subspan(at_ - window_at_, size);

@@ -81,7 +81,7 @@ constexpr std::array<Handler, 256> handler_table() {
   return table;
 }
 
-constexpr auto table = handler_table();
+constexpr auto handler_of = handler_table();
 
 /// The memo grows by so many slots: more than one in use, so that most are found made.
 constexpr std::size_t slots_ahead = 256;
@@ -118,7 +118,7 @@ Pickle PickleMachine::run() {
       tree_.root = take(op);
       break;
     }
-    (this->*table[static_cast<std::uint8_t>(op.code)])(op);
+    (this->*handler_of[static_cast<std::uint8_t>(op.code)])(op);
     // Protocol 4 memoises most of what it makes, at once.
     if (scanner_.skip(Opcode::memoize)) remember(memo_size_, top(op));
   }

@@ -80,6 +80,11 @@ enum class Opcode : std::uint8_t {
   readonly_buffer = 0x98,
 };
 
+/// Those that give the value on top a number in the memo.
+constexpr bool memoizes(Opcode code) {
+  return code == Opcode::put || code == Opcode::binput || code == Opcode::long_binput || code == Opcode::memoize;
+}
+
 /// What follows the opcode byte.
 enum class Argument : std::uint8_t {
   invalid,  ///< no such opcode

@@ -28,10 +28,10 @@ constexpr std::string_view spaces = " \t\n\v\f\r";
 
 /// What a value is known as: a text of the pickle, by its number in the order of texts; no text; or anything, once
 /// something was called.
-using Value = std::uint32_t;
-constexpr Value no_text = 0;
-constexpr Value anything = 1;
-constexpr Value first_text = 2;
+using ProbedValue = std::uint32_t;
+constexpr ProbedValue no_text = 0;
+constexpr ProbedValue anything = 1;
+constexpr ProbedValue first_text = 2;
 
 /// Could int() or float() take such text? Decided by its first character behind blanks and a sign.
 bool starts_like_number(std::string_view text, std::string_view first) {
@@ -83,7 +83,7 @@ bool weights_only_reads(Opcode code) {
   }
 }
 
-bool calls(Opcode code) {
+bool makes_or_fills(Opcode code) {
   return code == Opcode::reduce || code == Opcode::obj || code == Opcode::inst || code == Opcode::newobj ||
          code == Opcode::newobj_ex || code == Opcode::build;
 }
@@ -98,7 +98,7 @@ bool is_text(Opcode code) {
 /// Values by the numbers that a pickle gives them, most of which count from 0.
 class Memo {
  public:
-  void put(std::uint64_t number, Value value) {
+  void put(std::uint64_t number, ProbedValue value) {
     if (number >= most_near) {
       far_.insert_or_assign(number, value);
       return;
@@ -109,18 +109,18 @@ class Memo {
   }
   /// The number that MEMOIZE gives.
   [[nodiscard]] std::uint64_t size() const { return count_ + far_.size(); }
-  [[nodiscard]] std::optional<Value> get(std::uint64_t number) const {
+  [[nodiscard]] std::optional<ProbedValue> get(std::uint64_t number) const {
     if (number < near_.size()) return near_[number] == unset ? std::nullopt : std::optional(near_[number]);
     const auto found = far_.find(number);
     return found == far_.end() ? std::nullopt : std::optional(found->second);
   }
 
  private:
-  static constexpr Value unset = ~Value{0};
+  static constexpr ProbedValue unset = ~ProbedValue{0};
   static constexpr std::uint64_t most_near = most_steps;
 
-  std::vector<Value> near_;
-  std::unordered_map<std::uint64_t, Value> far_;
+  std::vector<ProbedValue> near_;
+  std::unordered_map<std::uint64_t, ProbedValue> far_;
   std::uint64_t count_ = 0;  ///< of near ones
 };
 
@@ -209,7 +209,7 @@ class Prober {
     return module && name ? std::optional(std::pair(*module, *name)) : std::nullopt;
   }
 
-  std::optional<std::string> text_of(Value value) {
+  std::optional<std::string> text_of(ProbedValue value) {
     if (value < first_text) return std::nullopt;
     const Step step = steps_.at(texts_[value - first_text]);
     std::string text = steps_.argument(step, longest_name);
@@ -266,7 +266,7 @@ class Prober {
   // ---- values
 
   bool takes_values(const Step& step) {
-    found_.calls += has_import_ && calls(step.code);
+    found_.calls += has_import_ && makes_or_fills(step.code);
     switch (step.code) {
       case Opcode::stop:
         return is_deep_enough(1);
@@ -312,10 +312,10 @@ class Prober {
     }
   }
 
-  Value value_of(const Step& step) {
+  ProbedValue value_of(const Step& step) {
     if (!is_text(step.code)) return no_text;
     texts_.push_back(step.begin);
-    return static_cast<Value>(texts_.size() - 1) + first_text;
+    return static_cast<ProbedValue>(texts_.size() - 1) + first_text;
   }
 
   /// What an opcode adds to, or only looks at, it leaves as it was.
@@ -324,7 +324,7 @@ class Prober {
            code == Opcode::additems || code == Opcode::build || code == Opcode::readonly_buffer;
   }
 
-  bool takes_effect(const Step& step, Value result) {
+  bool takes_effect(const Step& step, ProbedValue result) {
     const StackEffect effect = facts(step.code).stack;
     if (effect.to_mark && !to_mark()) return false;
     if (!is_deep_enough(effect.takes)) return false;
@@ -345,14 +345,14 @@ class Prober {
     return true;
   }
 
-  bool push(Value value) {
+  bool push(ProbedValue value) {
     stack_.push_back(value);
     return true;
   }
   /// Above the last mark.
   [[nodiscard]] std::uint64_t depth() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
   [[nodiscard]] bool is_deep_enough(std::uint64_t wanted) const { return depth() >= wanted; }
-  [[nodiscard]] Value top(std::uint64_t below) const { return stack_[stack_.size() - 1 - below]; }
+  [[nodiscard]] ProbedValue top(std::uint64_t below) const { return stack_[stack_.size() - 1 - below]; }
 
   bool to_mark() {
     if (marks_.empty()) return false;
@@ -366,7 +366,7 @@ class Prober {
   FrameWatch frames_;
   PickleProbe found_;
   std::unordered_set<std::string, KeyedHash> known_;  ///< "module\nname" of what is in it
-  std::vector<Value> stack_;
+  std::vector<ProbedValue> stack_;
   std::vector<std::uint32_t> marks_;
   std::vector<std::uint64_t> texts_;  ///< where their opcodes begin
   Memo memo_;
@@ -389,7 +389,7 @@ PickleScan scan_pickle(const Source& source, std::uint64_t begin) {
     scan.end = steps.position();
     if (!step) return scan;
     scan.has_plain_frames = scan.has_plain_frames && frames.takes(*step, steps) && !frames.is_cut() && !step->is_cut;
-    scan.calls += calls(step->code);
+    scan.calls += makes_or_fills(step->code);
     scan.is_read_by_weights_only = scan.is_read_by_weights_only && weights_only_reads(step->code);
     if (step->code != Opcode::stop) continue;
     scan.is_whole = true;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "lib/base/letters.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/base/text.hpp"
 #include "lib/container/pickle/read/line_text.hpp"
@@ -28,7 +29,7 @@ Node integer(const PickleOp& op, std::int64_t value) {
 
 bool is_decimal(std::string_view text) {
   if (!text.empty() && (text.front() == '-' || text.front() == '+')) text.remove_prefix(1);
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
 
 /// Little-endian two's complement of any length, in decimal.

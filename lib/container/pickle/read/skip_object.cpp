@@ -18,7 +18,7 @@ enum class Top : std::uint8_t {
   filled,  ///< what was filled: it has to be new, because others see what a fetched one is given
 };
 
-struct Step {
+struct OpcodeStep {
   Act act = Act::leave;
   Top top = Top::kept;
   std::uint8_t argument = 0;  ///< bytes; of what is counted, those of the count
@@ -31,7 +31,7 @@ struct StepRow {
   Top top;
 };
 
-constexpr StepRow rows[] = {
+constexpr StepRow step_rows[] = {
     {"N\x88\x89)t\x85\x86\x87KMJG", Act::nothing, Top::plain},
     {"\x8c\x8aX", Act::counted, Top::plain},
     {"hj", Act::fetch, Top::plain},
@@ -44,8 +44,8 @@ constexpr StepRow rows[] = {
 };
 
 constexpr auto steps = [] {
-  std::array<Step, 256> table{};
-  for (const StepRow& row : rows) {
+  std::array<OpcodeStep, 256> table{};
+  for (const StepRow& row : step_rows) {
     for (const char opcode : row.opcodes) {
       const auto code = static_cast<unsigned char>(opcode);
       table[code] = {row.act, row.top, opcodes[code].size, opcodes[code].stack};
@@ -62,7 +62,7 @@ class ObjectSkipper {
   std::optional<SkippedObject> object() {
     if (!sees(at_, Opcode::empty_tuple) || !sees(at_ + 1, Opcode::newobj)) return std::nullopt;
     while (at_ < text_.size()) {
-      const Step step = steps[std::to_integer<std::uint8_t>(text_[at_])];
+      const OpcodeStep step = steps[std::to_integer<std::uint8_t>(text_[at_])];
       if (step.act != Act::nothing && !act(step)) return std::nullopt;
       if (step.stack.to_mark && !pop_to_mark()) return std::nullopt;
       if (depth_ < fence_ + step.stack.takes) return std::nullopt;
@@ -82,7 +82,7 @@ class ObjectSkipper {
     return at < text_.size() && text_[at] == static_cast<std::byte>(code);
   }
 
-  bool act(const Step& step) {
+  bool act(const OpcodeStep& step) {
     switch (step.act) {
       case Act::memoize:
         ++memoized_;

@@ -5,10 +5,6 @@
 namespace tare {
 namespace {
 
-[[noreturn]] void refuse(const char* problem) {
-  throw Error(Status::refused, problem, "load the checkpoint with its framework and save it anew");
-}
-
 /// Those that add to the value below what they take.
 bool fills(Opcode code) {
   switch (code) {
@@ -29,15 +25,15 @@ bool calls(Opcode code) {
   return code == Opcode::reduce || code == Opcode::newobj || code == Opcode::newobj_ex || code == Opcode::binpersid;
 }
 
-bool stores(Opcode code) {
-  return code == Opcode::put || code == Opcode::binput || code == Opcode::long_binput || code == Opcode::memoize;
-}
-
 Span joined(std::uint64_t begin, const PickleOp& op) {
   return {begin, op.end() - begin};
 }
 
 }  // namespace
+
+[[noreturn]] void refuse_pickle(const char* problem) {
+  throw Error(Status::refused, problem, "load the checkpoint with its framework and save it anew");
+}
 
 void PickleStack::follow(const PickleOp& op) {
   const StackEffect effect = facts(op.code).stack;
@@ -52,8 +48,8 @@ void PickleStack::take(const PickleOp& op, std::size_t takes, std::size_t puts) 
     marks_.pop_back();  // Python pops a mark like a value
     return;
   }
-  if (values_.size() < floor + takes) refuse("a value is missing");
-  if (stores(op.code)) return extend(op);
+  if (values_.size() < floor + takes) refuse_pickle("a value is missing");
+  if (memoizes(op.code)) return extend(op);
   const std::size_t top = values_.size(), first = top - takes;
   if (op.code == Opcode::append) take_item(top - 1, values_.back(), {});
   if (op.code == Opcode::setitem) take_item(top - 1, values_.back(), joined(values_[top - 2].offset, op));
@@ -72,7 +68,7 @@ void PickleStack::take(const PickleOp& op, std::size_t takes, std::size_t puts) 
 }
 
 void PickleStack::take_to_mark(const PickleOp& op) {
-  if (marks_.empty()) refuse("a mark is missing");
+  if (marks_.empty()) refuse_pickle("a mark is missing");
   const auto [height, mark] = marks_.back();
   marks_.pop_back();
   if (op.code == Opcode::setitems || op.code == Opcode::dict) take_pairs(height);
@@ -97,7 +93,7 @@ void PickleStack::finish_from(std::size_t depth) {
 }
 
 void PickleStack::extend(const PickleOp& op) {
-  if (values_.empty()) refuse("a value is missing");
+  if (values_.empty()) refuse_pickle("a value is missing");
   values_.back().size = op.end() - values_.back().offset;
 }
 

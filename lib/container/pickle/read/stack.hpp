@@ -10,6 +10,9 @@
 
 namespace tare {
 
+/// Throws `refused`: a pickle that is written as no framework writes it.
+[[noreturn]] void refuse_pickle(const char* problem);
+
 /// Follows a pickle that read_pickle accepts. Throws `refused` where opcodes do not fit together.
 class PickleStack {
  public:

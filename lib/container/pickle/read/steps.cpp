@@ -8,7 +8,7 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t window_bytes = 4096;
+constexpr std::uint64_t least_step_window = 4096;
 constexpr std::uint64_t line_bytes = 64 << 10;  ///< of a line that is longer than a window
 
 }  // namespace
@@ -22,7 +22,7 @@ ByteView PickleSteps::at_least(std::uint64_t from, std::uint64_t wanted) {
   from = std::min(from, source_.size());
   wanted = std::min(wanted, source_.size() - from);
   if (from < window_at_ || from + wanted > window_at_ + window_.size()) {
-    window_ = source_.read({from, std::min(std::max(wanted, window_bytes), source_.size() - from)});
+    window_ = source_.read({from, std::min(std::max(wanted, least_step_window), source_.size() - from)});
     window_at_ = from;
   }
   return ByteView(window_).subspan(from - window_at_);

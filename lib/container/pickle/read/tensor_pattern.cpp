@@ -109,7 +109,7 @@ class PatternReader {
   bool fits_ = true;
 };
 
-void store(TensorPattern& pattern, PatternReader& reader) {
+void note_stored(TensorPattern& pattern, PatternReader& reader) {
   const std::uint32_t slot = reader.stored_slot();
   if (slot != TensorPattern::no_slot) pattern.stored[pattern.stored_count++] = slot;
 }
@@ -134,7 +134,7 @@ TensorPattern::Numbers read_numbers(TensorPattern& pattern, PatternReader& reade
     reader.expect(Opcode::stop);  // no tuple of this kind: STOP never stands here
   }
   const Span ops{from, reader.position() - from};
-  store(pattern, reader);
+  note_stored(pattern, reader);
   return {ops};
 }
 
@@ -154,7 +154,7 @@ void read_storage(TensorPattern& pattern, PatternReader& reader) {
   if (reader.sees(Opcode::none)) reader.expect(Opcode::none);
   reader.expect(Opcode::tuple);
   pattern.storage_id = {from, reader.position() - from};
-  store(pattern, reader);
+  note_stored(pattern, reader);
   reader.expect(Opcode::binpersid);
 }
 
@@ -169,9 +169,9 @@ void read_view(TensorPattern& pattern, PatternReader& reader) {
   pattern.hooks_slot = reader.fetched_slot();
   reader.expect(Opcode::empty_tuple);
   reader.expect(Opcode::reduce);
-  store(pattern, reader);
+  note_stored(pattern, reader);
   reader.expect(Opcode::tuple);
-  store(pattern, reader);
+  note_stored(pattern, reader);
   reader.expect(Opcode::reduce);
   pattern.result_stored = reader.stored_slot();
 }

@@ -50,10 +50,6 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> marks_of_tuples(ByteView te
   return found;
 }
 
-bool is_put(Opcode code) {
-  return code == Opcode::put || code == Opcode::binput || code == Opcode::long_binput || code == Opcode::memoize;
-}
-
 /// The opcodes of the key and the number of elements in ("storage", class, key, device, count), and whether the key
 /// goes into the memo.
 struct StorageId {
@@ -69,7 +65,7 @@ StorageId storage_id(ByteView text, Span range) {
   scanner.next();  // the mark
   for (std::size_t place = word; place < places;) {
     const PickleOp op = scanner.next();
-    if (is_put(op.code)) {
+    if (memoizes(op.code)) {
       if (place == key + 1) put = op;
       continue;
     }

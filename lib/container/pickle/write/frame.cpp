@@ -8,7 +8,7 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t length_size = sizeof(std::uint64_t);
+constexpr std::uint64_t frame_length_size = sizeof(std::uint64_t);
 
 /// Replacements in their order.
 class Moves {
@@ -59,10 +59,11 @@ void mend_frames(std::span<const Span> frames, std::vector<Replacement>& replace
   std::vector<Replacement> lengths;
   std::vector<std::pair<Replacement*, Bytes>> begun;
   for (const Span& frame : frames) {
-    Replacement* const taken = moves.that_takes(frame.offset - length_size - 1);
+    Replacement* const taken = moves.that_takes(frame.offset - frame_length_size - 1);
     if (taken == nullptr) {
       const std::uint64_t size = moves.new_size(frame);
-      if (size != frame.size) lengths.push_back({{frame.offset - length_size, length_size}, length_of(size)});
+      if (size != frame.size)
+        lengths.push_back({{frame.offset - frame_length_size, frame_length_size}, length_of(size)});
     } else if (taken->place.end() < frame.end()) {
       const std::uint64_t rest = taken->place.end();
       Bytes opcode{static_cast<std::byte>(Opcode::frame)};

@@ -21,10 +21,6 @@
 namespace tare {
 namespace {
 
-[[noreturn]] void refuse(const char* problem) {
-  throw Error(Status::refused, problem, "load the checkpoint with its framework and save it anew");
-}
-
 bool is_atom(Opcode code) {
   return code == Opcode::binunicode || code == Opcode::short_binunicode || code == Opcode::global;
 }
@@ -78,7 +74,7 @@ class NamedMemo {
   void keep(const PickleOp& op) {
     const auto lost = lost_.find(memo_index(op));
     if (lost == lost_.end()) return;
-    if (lost->second.size == 0) refuse("another place of the file shares a part of the value");
+    if (lost->second.size == 0) refuse_pickle("another place of the file shares a part of the value");
     const ByteView written = text_.subspan(lost->second.offset, lost->second.size);
     kept_.push_back({op.span(), Bytes(written.begin(), written.end())});
     lost_.erase(lost);
@@ -98,8 +94,8 @@ class CountedMemo final : public PickleStack {
 
   void read(const PickleOp& op) {
     const bool is_cut = cuts_.holds(op.begin);
-    if (is_put(op.code)) refuse("the pickle numbers its memo by counting and by names");
-    if (op.code == Opcode::dup && is_cut) refuse("the value is written in an unusual way");
+    if (is_put(op.code)) refuse_pickle("the pickle numbers its memo by counting and by names");
+    if (op.code == Opcode::dup && is_cut) refuse_pickle("the value is written in an unusual way");
     if (op.code == Opcode::memoize) {
       if (is_cut) store(op);
       ++slots_;
@@ -143,7 +139,7 @@ class CountedMemo final : public PickleStack {
   };
 
   void store(const PickleOp& op) {
-    if (height() == 0) refuse("a value is missing");
+    if (height() == 0) refuse_pickle("a value is missing");
     open_[height() - 1].push_back(stored_.size());
     stored_.push_back({slots_, op.begin, {}});
   }

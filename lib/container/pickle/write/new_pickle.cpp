@@ -14,7 +14,7 @@ namespace tare {
 namespace {
 
 /// torch's storage class for each element type that scalers use.
-constexpr auto storage_classes = std::to_array<std::pair<std::string_view, std::string_view>>({
+constexpr auto written_classes = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"float32", "FloatStorage"},
     {"float64", "DoubleStorage"},
     {"int32", "IntStorage"},
@@ -30,8 +30,9 @@ constexpr auto numpy_types = std::to_array<std::pair<std::string_view, std::stri
     {"int64", "i8"},
 });
 
-std::string_view spelled(std::span<const std::pair<std::string_view, std::string_view>> names, std::string_view type) {
-  for (const auto& [name, spelling] : names) {
+std::string_view spelled(std::span<const std::pair<std::string_view, std::string_view>> spellings,
+                         std::string_view type) {
+  for (const auto& [name, spelling] : spellings) {
     if (name == type) return spelling;
   }
   throw Error(Status::refused, "no scaler is stored as " + std::string(type));
@@ -171,7 +172,7 @@ class TensorWriter : public PickleWriter {
   void put(const DocumentTensor& tensor) override {
     global("torch._utils", "_rebuild_tensor_v2");
     op(Opcode::mark);
-    storage(spelled(storage_classes, tensor.type.name), tensor);
+    storage(spelled(written_classes, tensor.type.name), tensor);
     integer(0);
     shape(tensor.shape);
     std::vector<std::int64_t> strides(tensor.shape.size(), 1);
