@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Has a clang read the sources of a build as they are built, warnings as errors, and make nothing.
 
-    tests/clang.py BUILD CLANG [WORDS...] [--only REGEX]     e.g. tests/clang.py build/release clang++-19
+    tests/clang.py BUILD CLANG [WORDS...] [--only REGEX]     e.g. tests/clang.py build/debug clang++-19
 
-BUILD: a folder with compile_commands.json. CLANG and WORDS: the command, such as a wrapper with its own options; clangs of several
-releases are tried one after the other. --only: the sources whose path matches. Prints what does not pass, with its first
-errors; the last line counts. Exit 1 where one does not pass.
+BUILD: a folder with a compile_commands.json that names each source (the preset release joins them). CLANG and WORDS: the
+command, such as a wrapper with its own options; clangs of several releases are tried one after the other. --only: the sources
+whose path matches. Prints what does not pass, with its first errors; the last line counts. Exit 1 where one does not pass.
 """
 import concurrent.futures
 import json

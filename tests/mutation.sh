@@ -3,8 +3,10 @@
 #
 #   tests/mutation.sh [--room edit] [--count 100] [--seed N]      --help tells the rest
 #
-# Needs a release build that is up to date (tests/run.sh makes one), root, and overlayfs. Leave the tree alone while it runs.
+# Builds build/mutation, in which each source is compiled alone: one that changed costs no others. Needs root and overlayfs.
+# Leave the tree alone while it runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cmake --build build/release
+cmake --preset release -B build/mutation -DCMAKE_UNITY_BUILD=OFF >/dev/null
+cmake --build build/mutation
 exec python3 tests/mutation/mutation.py "$@"

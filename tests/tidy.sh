@@ -3,10 +3,11 @@
 #
 #   tests/tidy.sh [FILE.cpp...]
 #
-# Needs a configured release build (tests/run.sh makes one), for its compile_commands.json. BUILD names another folder.
+# Configures build/tidy, for a compile_commands.json that names each source. BUILD names another folder that has one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=${BUILD:-build/release}
+build=${BUILD:-build/tidy}
+[ -n "${BUILD:-}" ] || cmake --preset release -B "$build" -DCMAKE_UNITY_BUILD=OFF >/dev/null
 if [ $# -eq 0 ]; then
   mapfile -t files < <(git ls-files 'lib/*.cpp' 'kernels/*.cpp' 'tools/*.cpp' 'capi/*.cpp')
 else

@@ -78,7 +78,7 @@ def sandboxes_work():
 
 
 def check_verdicts(tree):
-    build = tree / "build" / "release"
+    build = tree / "build" / "mutation"
     subprocess.run(["cmake", "-G", "Ninja", "-S", tree, "-B", build, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DCMAKE_BUILD_TYPE=Release"],
                    check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", build], check=True, stdout=subprocess.DEVNULL)

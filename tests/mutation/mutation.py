@@ -15,7 +15,7 @@ import time
 import changes
 
 HERE = pathlib.Path(__file__).resolve().parent
-BUILD = "build/release"
+BUILD = "build/mutation"
 UNKNOWN_TEST_S = 300  # the limit of a test that was not seen to pass yet
 STATUSES = ["killed", "survived", "equivalent", "unbuildable"]
 

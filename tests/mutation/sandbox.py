@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-BUILD = "build/release"
+BUILD = "build/mutation"
 MEMORY_OF_A_TEST = 6 << 30  # with all its children
 TMPFS = "size=9g"  # what a mutant can write; sparse files may be longer
 SECONDS_TO_BUILD = 600
