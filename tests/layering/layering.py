@@ -100,6 +100,8 @@ SYSTEM = ["sys/*", "linux/*", "*intrin.h", "arpa/inet.h", "assert.h", "cpuid.h",
 
 TOP_LEVEL = {"lib", "capi", "kernels", "tools", "tests", "build", "CMakeLists.txt", "CMakePresets.json", "README.md",
              "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE"}
+# Sources of a room that are never compiled as one with its others: of a module, of one of two programs.
+APART = ["lib/*/*_module", "tools/local", "tools/remote"]
 LINES_MAX = 600
 CODE = {".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp"}
 COUNTED = CODE | {".py", ".sh", ".txt", ".cmake"}
@@ -217,6 +219,35 @@ def type_offences(root, headers):
             seen[name] = path
 
 
+def hidden_names_of(text):
+    """(name with its namespace, what it is) of the types and constants at the top of unnamed namespaces."""
+    namespaces = []
+    for line in text.splitlines():
+        if opened := re.match(r"(?:inline )?namespace (?:([\w:]+) )?\{", line):
+            namespaces.append(opened[1] or "")
+        elif line.startswith("}  // namespace") and namespaces:
+            namespaces.pop()
+        elif "" not in namespaces:
+            continue
+        elif alias := re.match(r"using (\w+) = (.*)", line):
+            yield "::".join([*namespaces, alias[1]]), alias[2]
+        elif defined := (re.match(r"(?:struct|class|union|enum class|enum) (\w+)\b(?!<)[^;(]*[{:]", line)
+                         or re.match(r"(?:constexpr|constinit|const) [^(;={]*?(\w+)(?:\[[^]]*\])*(?: =|\{|;)", line)):
+            yield "::".join([*namespaces, defined[1]]), None
+
+
+def hidden_offences(root, sources):
+    """The sources of a room are compiled some at a time: a name of an unnamed namespace means one thing in all of them."""
+    seen = {}
+    for path in sources:
+        folder = posixpath.dirname(path)
+        room = folder if matches(folder, APART) else room_of(path)
+        for name, meaning in hidden_names_of((root / path).read_text()):
+            before, there = seen.setdefault((room, name), (meaning, path))
+            if there != path and (meaning is None or meaning != before):
+                yield f"{path}: {name.rpartition('::')[2]} is in the unnamed namespace of {there}, too: one place, or names of their own"
+
+
 def link_offences(root, path):
     """tare_room(NAME LINKS...) links what the includes may name, and nothing else."""
     for name, links in ROOM.findall((root / path).read_text()):
@@ -255,6 +286,7 @@ def offences(root):
         yield from include_offences(source)
     yield from device_offences(sources)
     yield from type_offences(root, [path for path in sources if path.endswith(".hpp")])
+    yield from hidden_offences(root, [path for path in sources if path.endswith(".cpp") and not path.startswith("kernels/")])
 
 
 def main():

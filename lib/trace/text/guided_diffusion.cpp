@@ -9,18 +9,21 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField overflow_met[] = {
+constexpr LineField guided_diffusion_overflow_met[] = {
     {exponent, "decreased lg_loss_scale to", true},
 };
 
-constexpr LineShape shapes[] = {
-    {.kind = "guided-diffusion-log", .needle = "decreased lg_loss_scale to", .fields = overflow_met, .overflow = true},
+constexpr LineShape guided_diffusion_lines[] = {
+    {.kind = "guided-diffusion-log",
+     .needle = "decreased lg_loss_scale to",
+     .fields = guided_diffusion_overflow_met,
+     .overflow = true},
 };
 
 }  // namespace
 
 std::span<const LineShape> guided_diffusion_shapes() {
-  return shapes;
+  return guided_diffusion_lines;
 }
 
 }  // namespace tare

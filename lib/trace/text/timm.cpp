@@ -7,21 +7,21 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField update[] = {
+constexpr LineField timm_update[] = {
     {epoch, "Train: ", true},
     {step, "[", true, '/'},
     {per_epoch, "/", true},
     {loss, "Loss: ", true},
 };
 
-constexpr LineShape shapes[] = {
-    {.kind = "timm-log", .needle = "Loss: ", .also = "Train: ", .fields = update, .meaning = Meaning::aside},
+constexpr LineShape timm_lines[] = {
+    {.kind = "timm-log", .needle = "Loss: ", .also = "Train: ", .fields = timm_update, .meaning = Meaning::aside},
 };
 
 }  // namespace
 
 std::span<const LineShape> timm_shapes() {
-  return shapes;
+  return timm_lines;
 }
 
 }  // namespace tare

@@ -8,30 +8,30 @@ namespace {
 
 using enum Fact;
 
-constexpr LineField bar[] = {
+constexpr LineField tqdm_bar[] = {
     {epoch, "Epoch", false, ':'}, {step, "| ", true, '/'}, {per_epoch, "/", true}, {loss, "train_loss_step="},
     {loss, "train_loss="},        {loss, "step_loss="},    {loss, " loss=", true},
 };
 
-constexpr LineField bar_with_scale[] = {
+constexpr LineField tqdm_bar_with_scale[] = {
     {epoch, "Epoch", false, ':'}, {step, "| ", true, '/'}, {per_epoch, "/", true},     {printed, "loss_scale="},
     {printed, "grad_scale="},     {printed, "amp_scale="}, {printed, "scaler=", true}, {loss, "train_loss="},
     {loss, "step_loss="},         {loss, " loss="},
 };
 
-constexpr LineShape shapes[] = {
+constexpr LineShape tqdm_lines[] = {
     {.kind = "tqdm-bar",
      .needle = "cale",
      .also = "it/s, ;s/it, ",
      .without = "global_step=;v_num=",
-     .fields = bar_with_scale,
+     .fields = tqdm_bar_with_scale,
      .meaning = Meaning::moment,
      .is_last_resort = true},
     {.kind = "tqdm-bar",
      .needle = "loss",
      .also = "it/s, ;s/it, ",
      .without = "global_step=",
-     .fields = bar,
+     .fields = tqdm_bar,
      .meaning = Meaning::aside,
      .is_last_resort = true},
 };
@@ -39,7 +39,7 @@ constexpr LineShape shapes[] = {
 }  // namespace
 
 std::span<const LineShape> tqdm_shapes() {
-  return shapes;
+  return tqdm_lines;
 }
 
 }  // namespace tare
