@@ -15,7 +15,7 @@ class LostReader {
       if (step.loss) take_loss(*step.loss, step);
       if (step.grad_norm) take_norm(*step.grad_norm, step);
     }
-    end_loss();
+    end_loss(thresholds_.nan_reports);
     end_gradients();
     return std::move(losses_);
   }
@@ -28,13 +28,17 @@ class LostReader {
   }
 
   void take_loss(double loss, const TraceStep& step) {
-    if (std::isfinite(loss)) return end_loss();
+    if (std::isfinite(loss)) {
+      end_loss(has_told_loss_ ? thresholds_.nan_reports : thresholds_.nan_reports_at_start);
+      has_told_loss_ = true;
+      return;
+    }
     if (lost_.reports++ == 0) lost_.began = place_of(step);
   }
 
-  void end_loss() {
-    const bool is_enough = static_cast<double>(lost_.reports) >= thresholds_.nan_reports;
-    if (is_enough && losses_.lost.empty()) losses_.lost.push_back(lost_);
+  /// Of a run that looks for its scale the first losses may be none, too; then come some that are.
+  void end_loss(double least) {
+    if (static_cast<double>(lost_.reports) >= least && losses_.lost.empty()) losses_.lost.push_back(lost_);
     lost_ = {};
   }
 
@@ -64,7 +68,7 @@ class LostReader {
   Losses losses_;
   LostLoss lost_;
   LostGradients gradients_;
-  bool is_at_start_ = true;
+  bool is_at_start_ = true, has_told_loss_ = false;
 };
 
 }  // namespace

@@ -60,7 +60,9 @@ constexpr auto threshold_rows = std::to_array<ThresholdFacts>({
     {"nan-reports", &T::nan_reports, "nan-loss", "losses in a row that are NaN though the step was not skipped",
      "an overflow's own loss may be NaN"},
     {"nan-reports-at-start", &T::nan_reports_at_start, "nan-gradients",
-     "gradient norms in a row that are no number, from the first on, or means, where nothing tells a scale",
+     "gradient norms in a row that are no number, from the first on, or means, where nothing tells a scale; losses, "
+     "too, "
+     "if numbers follow",
      "torch's 2^16 takes 16 overflows to come down to 1"},
     {"norm-ratio", &T::norm_ratio, "norm-spike", "of the median of the last 100 gradient norms",
      "tr8-104B, 11: 20, one step ahead of the loss"},

@@ -45,7 +45,11 @@ constexpr Name names[] = {
     {"found_inf", KeyRole::overflow, 0, true},
     {"is_overflow", KeyRole::overflow, 0, false},
     {"step_skipped", KeyRole::overflow, 0, false},
-    {"loss", KeyRole::loss, 0, true},
+    {"loss", KeyRole::loss, 0, false},
+    {"train_loss", KeyRole::loss, 1, true},
+    {"total_loss", KeyRole::loss, 1, true},
+    {"lm_loss", KeyRole::loss, 1, true},
+    {"loss", KeyRole::loss, 2, true},
     {"grad_norm", KeyRole::grad_norm, 0, true},
     {"gnorm", KeyRole::grad_norm, 1, true},
     {"gradient_norm", KeyRole::grad_norm, 1, true},
@@ -72,6 +76,18 @@ bool is_named(std::string_view word, const Name& known) {
   return prefix.back() == '_' && !is_logarithm(prefix.substr(0, prefix.size() - 1));
 }
 
+/// "eval/loss", "val_loss": no loss of a step.
+bool is_of_evaluation(std::string_view name) {
+  constexpr std::string_view words[] = {"eval", "evaluation", "val", "valid", "validation", "test"};
+  const std::string text = plain(name);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of("_/.:", at), text.size());
+    if (std::ranges::find(words, std::string_view(text).substr(at, end - at)) != std::end(words)) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string_view without_axis(std::string_view name) {
@@ -96,6 +112,7 @@ Key key_of(std::string_view name) {
   const std::string last = plain(separator == word.npos ? word : word.substr(separator + 1));
   for (const Name& known : names) {
     if (!is_named(last, known)) continue;
+    if (known.role == KeyRole::loss && is_of_evaluation(bare)) return {};
     key.role = known.role;
     key.rank += known.rank;
     return key;

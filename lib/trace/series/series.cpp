@@ -81,7 +81,9 @@ void Series::put(SeriesRow& row, std::string_view name, double value, bool is_fl
       if (is_flag) row.overflow = value != 0;
       return;
     case KeyRole::loss:
-      if (!row.loss || name == "loss") row.loss = value;
+      if (row.loss && key.rank >= row.loss_rank) return;
+      row.loss = value;
+      row.loss_rank = key.rank;
       return;
     case KeyRole::grad_norm:
       if (!row.grad_norm) row.grad_norm = value;

@@ -22,6 +22,7 @@ struct SeriesRow {
   std::vector<std::pair<std::size_t, double>> scales = {};  ///< by Series::candidate
   std::optional<bool> overflow = {};
   std::optional<double> loss = {}, grad_norm = {};
+  int loss_rank = 0;  ///< of the key that told `loss`
 };
 
 /// The series of one run. Several keys may mean a scale: each is followed until it is known which is the best.

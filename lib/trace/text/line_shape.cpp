@@ -1,5 +1,6 @@
 #include "lib/trace/text/line_shape.hpp"
 
+#include <cctype>
 #include <cmath>
 #include <cstring>
 
@@ -50,9 +51,17 @@ bool is_followed(std::string_view text, std::size_t at, char behind) {
   return at < text.size() && text[at] == behind;
 }
 
+/// Whether nothing before a label is a part of its name, nor a word but for blanks.
+bool begins_a_name(std::string_view text, std::size_t at) {
+  if (at > 0 && std::strchr("_/-.", text[at - 1]) != nullptr) return false;
+  while (at > 0 && text[at - 1] == ' ') --at;
+  return at == 0 || std::isalpha(static_cast<unsigned char>(text[at - 1])) == 0;
+}
+
 /// The first place from `from` on where the label has a number behind it.
 std::optional<Number> find_number(const LineField& field, std::string_view text, std::size_t from, bool is_cut) {
   for (std::size_t at = text.find(field.label, from); at != text.npos; at = text.find(field.label, at + 1)) {
+    if (field.is_whole && !begins_a_name(text, at)) continue;
     const auto number = number_at(text, at + field.label.size(), field.fact);
     if (!number || !is_followed(text, number->end, field.behind)) continue;
     if (is_cut && number->end == text.size()) return {};

@@ -38,7 +38,8 @@ struct LineField {
   Fact fact;
   std::string_view label;  ///< what stands before the number: blanks, colons, quotes and the like between are skipped
   bool is_required = false;
-  char behind = 0;  ///< what stands behind it, blanks aside; 0: anything
+  char behind = 0;        ///< what stands behind it, blanks aside; 0: anything
+  bool is_whole = false;  ///< no other word stands before the label: "loss", and neither "aux_loss" nor "aux loss"
 };
 
 enum class Meaning : std::uint8_t {

@@ -56,7 +56,9 @@ bool Matcher::find_all(const LineShape& shape, const Line& line) {
     const std::string_view region = text.substr(from, std::min(next, text.size()) - from);
     std::size_t end = 0;
     if (!is_taken(at) && fits(shape, region)) {
-      if (auto facts = read_facts(shape, line, region, at - from, end)) {
+      // A line may have several losses, of which the first need not be the step's.
+      const bool is_aside = shape.meaning == Meaning::aside;
+      if (auto facts = read_facts(shape, line, is_aside ? text.substr(from) : region, at - from, end)) {
         matches_.push_back({std::move(*facts), at});
         from += end;
         is_found = true;

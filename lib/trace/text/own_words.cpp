@@ -18,7 +18,20 @@ constexpr auto joined(const std::array<LineField, sizes>&... parts) {
   return all;
 }
 
-constexpr auto losses = std::to_array<LineField>({{loss, "loss"}, {loss, "Loss"}});
+/// A line may hold several: the one of that name, then what is a sum by its name, then any.
+constexpr auto losses = std::to_array<LineField>({
+    {.fact = loss, .label = "loss", .is_whole = true},
+    {.fact = loss, .label = "Loss", .is_whole = true},
+    {loss, "total_loss"},
+    {loss, "total loss"},
+    {loss, "train_loss"},
+    {loss, "train loss"},
+    {loss, "lm_loss"},
+    {loss, "lm loss"},
+    {loss, "loss"},
+    {loss, "Loss"},
+});
+constexpr auto required_loss = std::to_array<LineField>({{loss, "Loss", true}});
 constexpr auto steps = std::to_array<LineField>({
     {step, "global_step"},
     {step, "step"},
@@ -55,8 +68,7 @@ constexpr auto rarer_names = std::to_array<LineField>({
 constexpr auto other_scale = joined(losses, steps, rarer_names, norms);
 
 /// Also torchtitan's, nanotron's, NeMo's, litgpt's and diffusion-pipe's.
-constexpr auto own_words_without_scale =
-    joined(std::to_array<LineField>({{loss, "loss"}, {loss, "Loss", true}}), steps, norms);
+constexpr auto own_words_without_scale = joined(losses, required_loss, steps, norms);
 /// What is told of an evaluation is no loss of the run.
 constexpr std::string_view evaluation = "alid;eval;Eval;val_loss;val loss;Val loss;Val Loss;test;Test";
 

@@ -47,6 +47,13 @@ TEST_CASE("a run that looks for its scale from its first step on is well, and on
   CHECK(Told().steps(24, 2.5F, inf).findings("nan-gradients").size() == 1);
 }
 
+TEST_CASE("losses that are no number at the start, with numbers behind them, are a run that looks for its scale") {
+  CHECK(Told().steps(5, no_number, 1.5F).steps(5, 2.5F, 1.5F).findings("nan-loss").empty());
+  CHECK(Told().steps(5, 2.5F, 1.5F).steps(5, no_number, 1.5F).steps(5, 2.5F, 1.5F).findings("nan-loss").size() == 1);
+  CHECK(Told().steps(5, no_number, 1.5F).findings("nan-loss").size() == 1);
+  CHECK(Told().steps(24, no_number, 1.5F).steps(5, 2.5F, 1.5F).findings("nan-loss").size() == 1);
+}
+
 TEST_CASE(
     "a mean that is no number may hold one skipped step: three of them in a row are no trouble, losses of nan are") {
   Told told;

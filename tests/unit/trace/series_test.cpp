@@ -94,6 +94,21 @@ TEST_CASE("names of numbers") {
   CHECK(key_of("loss-scale").rank < key_of("loss-scale vs samples").rank);
 }
 
+TEST_CASE("of several losses the step's own is told, and none of an evaluation") {
+  for (const char* name : {"val_loss", "eval/loss", "valid loss", "Validation/total_loss", "test.loss"}) {
+    INFO(name);
+    CHECK(key_of(name).role == KeyRole::none);
+  }
+  const auto trace =
+      trace_of({{"metrics.jsonl",
+                 "{\"step\": 1, \"eval/loss\": 7, \"train/aux_loss\": NaN, \"train_loss\": 1.5, \"loss_scale\": 2}\n"
+                 "{\"step\": 2, \"z_loss\": NaN, \"train/loss\": 2.5, \"aux_loss\": NaN, \"loss_scale\": 2}\n"}});
+  const auto steps = steps_of(trace);
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[0].loss == 1.5F);
+  CHECK(steps[1].loss == 2.5F);
+}
+
 TEST_CASE("a table has steps wherever their column stands, and empty cells where a row tells of something else") {
   const auto trace = trace_of({{"metrics.csv",
                                 "epoch,loss_scale,step,train/loss,val_loss\r\n0,4096.0,4,1.5,\r\n0,,4,,0.9\r\n"

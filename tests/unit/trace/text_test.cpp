@@ -363,6 +363,12 @@ TEST_CASE("lines of other frameworks") {
   }
 }
 
+TEST_CASE("of a line's several losses the step's own is told beside its scale") {
+  const auto steps = steps_of(trace_of_log("step 5 aux_loss: nan loss: 1.9 loss_scale: 65536\n"));
+  REQUIRE(steps.size() == 1);
+  CHECK(steps[0].loss == 1.9F);
+}
+
 TEST_CASE("files of a run are read in their order, whatever their names sort as") {
   std::string first, second;
   for (int i = 1; i <= 5; ++i) first += iteration(i, "65536.0");
