@@ -27,11 +27,11 @@ umask 027
 
 has() { compgen -G "$folder/$1" >/dev/null; }
 cd "$there"
-# One build folder for all, so that they are compiled once.
-if has 'tare-*.tar.gz'; then tools/tarball.sh "$work/again" build/again; fi
-if has '*.deb'; then tools/deb.sh "$work/again" build/again; fi
+# Each in a build folder of its own, as for a release: options that one of them gives stay in a folder.
+if has 'tare-*.tar.gz'; then tools/tarball.sh "$work/again"; fi
+if has '*.deb'; then tools/deb.sh "$work/again"; fi
 if has '*.conda'; then tools/conda.sh "$work/again" "$(ls "$work"/again/tare-*.tar.gz)"; fi
-if has '*.whl'; then tools/wheel.sh "$work/again" build/again; fi
+if has '*.whl'; then tools/wheel.sh "$work/again"; fi
 
 alike=0 differ=0
 for file in "$work"/again/*; do

@@ -4,9 +4,10 @@
 #
 #   tools/conda.sh FOLDER TARBALL      into FOLDER
 #
-# Needs pip with PyPI (py-rattler-build). Says what is missing and exits with 77 where it cannot run.
+# Needs pip with PyPI (py-rattler-build, zstandard). Says what is missing and exits with 77 where it cannot run.
 set -euo pipefail
 [ $# -eq 2 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+umask 022  # what is packed has the modes that files have
 tools=$(dirname "$(realpath "$0")")
 mkdir -p "$1"
 folder=$(realpath "$1") tarball=$(realpath "$2")
@@ -14,8 +15,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 python3 -m venv "$work/tools" 2>"$work/log" || { echo "no python3-venv: not run" >&2; exit 77; }
-"$work/tools/bin/pip" install -q py-rattler-build 2>"$work/log" ||
-  { echo "no py-rattler-build from PyPI: not run" >&2; tail -n 2 "$work/log" >&2; exit 77; }
+"$work/tools/bin/pip" install -q py-rattler-build zstandard 2>"$work/log" ||
+  { echo "no py-rattler-build and zstandard from PyPI: not run" >&2; tail -n 2 "$work/log" >&2; exit 77; }
 
 mkdir "$work/installed"
 tar -xzf "$tarball" --strip-components=1 -C "$work/installed"
@@ -26,5 +27,6 @@ case $(basename "$tarball" .tar.gz | cut -d- -f4) in
 esac
 TARE_GLIBC=$(find "$work/installed" -type f \( -perm /111 -o -name '*.so*' \) -exec "$tools/old_glibc/asked.sh" {} +)
 TARE_INSTALLED=$work/installed
-export TARE_VERSION TARE_GLIBC TARE_INSTALLED
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$tools" log -1 --format=%ct 2>/dev/null || date +%s)}
+export TARE_VERSION TARE_GLIBC TARE_INSTALLED SOURCE_DATE_EPOCH
 "$work/tools/bin/python" "$tools/conda/pack.py" "$tools/conda/recipe.yaml" "$work/made" "$folder" $platform

@@ -2,7 +2,7 @@
 #include "kernels/cuda/kernels.hpp"
 
 namespace tare::kernels::cuda {
-namespace {
+inline namespace fp8_kernels_cu {
 
 __global__ void __launch_bounds__(threads) step_all_slots(const __grid_constant__ fp8::Slots slots) {
   const std::uint32_t warp = blockIdx.x * block_warps + threadIdx.x / warp_lanes;
@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(threads) dequantise(const __grid_constant__ De
   dequantise_block(arguments, {blockIdx.x, gridDim.x}, shared);
 }
 
-}  // namespace
+}  // namespace fp8_kernels_cu
 
 Kernel slots_kernel() {
   return reinterpret_cast<Kernel>(&step_all_slots);

@@ -3,7 +3,7 @@
 #include "kernels/cuda/kernels.hpp"
 
 namespace tare::kernels::cuda {
-namespace {
+inline namespace look_cu {
 
 __global__ void __launch_bounds__(threads, 2) look_at_pieces(const __grid_constant__ LookArguments arguments) {
   __shared__ LookShared shared;
@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(threads) finish_looks(const __grid_constant__ 
   if (tensor < arguments.tensor_count) finish_look(arguments, tensor);
 }
 
-}  // namespace
+}  // namespace look_cu
 
 Kernel look_kernel() {
   return reinterpret_cast<Kernel>(&look_at_pieces);

@@ -4,7 +4,7 @@
 #include "kernels/cuda/matrix_tile.hpp"
 
 namespace tare::kernels::cuda {
-namespace {
+inline namespace matrix_kernels_cu {
 
 __global__ void __launch_bounds__(threads) find_matrix_scales(const __grid_constant__ MatrixArguments arguments) {
   __shared__ AmaxShared shared;
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(threads, 2) dequantise_matrices(const __grid_c
   dequantise_tiles(arguments, {blockIdx.x, gridDim.x});
 }
 
-}  // namespace
+}  // namespace matrix_kernels_cu
 
 Kernel matrix_scales_kernel() {
   return reinterpret_cast<Kernel>(&find_matrix_scales);

@@ -3,7 +3,7 @@
 #include "kernels/cuda/rank_sums.hpp"
 
 namespace tare::kernels::cuda {
-namespace {
+inline namespace rank_kernels_cu {
 
 __global__ void __launch_bounds__(threads) tell_ranks_numbers(const __grid_constant__ RankNumbersArguments arguments) {
   if (arguments.step == RankStep::tell_list) {
@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(threads) add_ranks(const __grid_constant__ Ran
   add_ranks_block(arguments, {blockIdx.x, gridDim.x}, shared);
 }
 
-}  // namespace
+}  // namespace rank_kernels_cu
 
 Kernel rank_numbers_kernel() {
   return reinterpret_cast<Kernel>(&tell_ranks_numbers);

@@ -2,7 +2,7 @@
 #include "kernels/cuda/small_kernels.hpp"
 
 namespace tare::kernels::cuda {
-namespace {
+inline namespace small_kernels_cu {
 
 __global__ void fold_each_tensor(const __grid_constant__ EachArguments arguments) {
   const std::uint64_t warps = std::uint64_t{gridDim.x} * block_warps;
@@ -22,7 +22,7 @@ __global__ void obey_command(const __grid_constant__ CommandArguments arguments)
   obey(arguments);
 }
 
-}  // namespace
+}  // namespace small_kernels_cu
 
 Kernel fold_kernel() {
   return reinterpret_cast<Kernel>(&fold_each_tensor);

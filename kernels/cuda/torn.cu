@@ -3,7 +3,7 @@
 #include "kernels/cuda/kernels.hpp"
 
 namespace tare::kernels::cuda {
-namespace {
+inline namespace torn_cu {
 
 __global__ void look_at_torn_pieces(const __grid_constant__ TornArguments arguments) {
   const std::uint32_t warps = gridDim.x * block_warps;
@@ -20,7 +20,7 @@ __global__ void finish_torn_tensors(const __grid_constant__ TornArguments argume
   }
 }
 
-}  // namespace
+}  // namespace torn_cu
 
 Kernel torn_kernel() {
   return reinterpret_cast<Kernel>(&look_at_torn_pieces);

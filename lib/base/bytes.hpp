@@ -69,6 +69,16 @@ void append_le(Bytes& to, T value) {
   store(to.data() + to.size() - sizeof(T), value, std::endian::little);
 }
 
+/// How many bytes the two have in common from the start on: whole blocks first, of which most of them consist.
+inline std::size_t common_start(ByteView a, ByteView b) {
+  constexpr std::size_t block = 256;
+  const std::size_t most = a.size() < b.size() ? a.size() : b.size();
+  std::size_t same = 0;
+  while (same + block <= most && std::memcmp(a.data() + same, b.data() + same, block) == 0) same += block;
+  while (same < most && a[same] == b[same]) ++same;
+  return same;
+}
+
 inline ByteView as_bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }

@@ -126,6 +126,8 @@ void Reopened::open_several(const CheckpointFile& file) {
 void Reopened::close_container() {
   const auto* with_directory = dynamic_cast<const WithDirectory*>(container_.get());
   if (with_directory != nullptr) directory_ = with_directory->directory();
+  const auto* with_archive = dynamic_cast<const WithArchive*>(container_.get());
+  if (with_archive != nullptr) archive_ = with_archive->archive();
   container_.reset();
 }
 
@@ -143,7 +145,10 @@ std::shared_ptr<const Source> Reopened::after(std::size_t part, std::span<const 
 
 void Reopened::each_scaler_after(std::span<const PartChange> changes,
                                  const std::function<void(const FoundScaler&)>& see) const {
-  if (names_.empty()) return each_scaler_in(*open_single_file(after(0, changes)), see);
+  if (names_.empty()) {
+    const auto later = after(0, changes);
+    return each_scaler_in(archive_ != nullptr ? *archive_->open(later) : *open_single_file(later), see);
+  }
   const auto folder = std::make_shared<ChangedFolder>();
   for (std::size_t part = 0; part < names_.size(); ++part) folder->add(names_[part], after(part, changes));
   const bool is_moved = std::ranges::any_of(changes, [](const PartChange& change) { return change.part == 0; });

@@ -60,6 +60,7 @@ class Reopened {
   std::vector<std::string> names_;                      ///< of the parts of several
   std::unique_ptr<const Container> container_;
   std::shared_ptr<const KeptDirectory> directory_;  ///< of a container that was closed; null where it has none
+  std::shared_ptr<KeptArchive> archive_;            ///< the same
   std::unordered_map<const FoundScaler*, std::vector<FieldNode>> nodes_;  ///< by known scaler
 };
 

@@ -1,10 +1,13 @@
 #include "lib/codec/json.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
 #include "lib/codec/json_size.hpp"
 #include "lib/codec/json_text.hpp"
@@ -203,6 +206,11 @@ ScalerState from_lerobot(const Object& root) {
   return state;
 }
 
+/// Tells roles that were edited from those that were not.
+std::string checksum_of(const Json& roles) {
+  return fmt::format("{:08x}", crc32(as_bytes(json::text_of(roles))));
+}
+
 /// Borrows the arrays of both.
 Object object_of(const ScalerState& state, const StateSection& roles) {
   Object root;
@@ -211,6 +219,7 @@ Object object_of(const ScalerState& state, const StateSection& roles) {
   root.emplace_back("params", json_of(state.params));
   root.emplace_back("fields", json_of(state.fields));
   root.emplace_back("roles", json_of(roles));
+  root.emplace_back("roles_crc32", checksum_of(root.back().second));
   root.emplace_back("statistics", json_of(state.statistics));
   for (const auto& [name, value] : state.other) {
     if (json::find(root, name) == nullptr) root.emplace_back(name, json_of(value));
@@ -265,6 +274,13 @@ std::string states_to_json(std::span<const NamedState> states) {
 
 namespace {
 
+bool are_roles_as_written(const Object& root) {
+  const Json* roles = json::find(root, "roles");
+  const Json* checksum = json::find(root, "roles_crc32");
+  const auto* text = checksum == nullptr ? nullptr : checksum->as<std::string>();
+  return roles != nullptr && text != nullptr && *text == checksum_of(*roles);
+}
+
 ScalerState state_of(const Json& json, const std::string& name) {
   const auto* root = json.as<Object>();
   if (root == nullptr) throw Error(Status::corrupt, name + ": not a JSON object");
@@ -276,12 +292,13 @@ ScalerState state_of(const Json& json, const std::string& name) {
   state.params = section_of(*root, "params", name);
   state.fields = section_of(*root, "fields", name);
   state.statistics = section_of(*root, "statistics", name);
-  constexpr std::string_view own[] = {"schema", "policy", "params", "fields", "roles", "statistics"};
+  constexpr std::string_view own[] = {"schema", "policy", "params", "fields", "roles", "roles_crc32", "statistics"};
   for (const auto& [key, value] : *root) {
     if (std::ranges::find(own, key) == std::end(own)) state.other.set(key, value_of(value));
   }
   normalise(state);
-  take_roles(state, section_of(*root, "roles", name));
+  const StateSection told = section_of(*root, "roles", name);
+  are_roles_as_written(*root) ? take_missing_roles(state, told) : take_roles(state, told);
   return state;
 }
 

@@ -1,19 +1,9 @@
 #include "lib/container/file_change.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace tare {
 namespace {
-
-/// How many bytes are the same from the start on: whole blocks first, of which most runs consist.
-std::size_t equal_bytes(ByteView a, ByteView b) {
-  constexpr std::size_t block = 256;
-  std::size_t same = 0;
-  while (same + block <= a.size() && std::memcmp(a.data() + same, b.data() + same, block) == 0) same += block;
-  while (same < a.size() && a[same] == b[same]) ++same;
-  return same;
-}
 
 std::vector<Span> differing_spans(ByteView before, ByteView after) {
   // Runs that are this near to each other are one patch: fewer writes, and easier to read.
@@ -21,7 +11,7 @@ std::vector<Span> differing_spans(ByteView before, ByteView after) {
   std::vector<Span> runs;
   std::size_t at = 0;
   while (at < before.size()) {
-    if (const std::size_t same = equal_bytes(before.subspan(at), after.subspan(at)); same > 0) {
+    if (const std::size_t same = common_start(before.subspan(at), after.subspan(at)); same > 0) {
       at += same;
       continue;
     }
@@ -66,7 +56,7 @@ std::vector<Patch> differing_parts(const SharedBytes& before, const SharedBytes&
 
 Splice changed_run(std::uint64_t offset, ByteView before, ByteView after, std::string_view meaning) {
   const std::size_t shorter = std::min(before.size(), after.size());
-  const std::size_t head = equal_bytes(before.first(shorter), after.first(shorter));
+  const std::size_t head = common_start(before.first(shorter), after.first(shorter));
   std::size_t tail = 0;
   while (tail < shorter - head && before[before.size() - 1 - tail] == after[after.size() - 1 - tail]) ++tail;
   const ByteView old_run = before.subspan(head, before.size() - head - tail);

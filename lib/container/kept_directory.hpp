@@ -1,4 +1,4 @@
-// A container of several files whose first one says where everything is: what was read of that serves again.
+// What was read of a container's directory serves again where its file, or one of its files, has changed.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 
 namespace tare {
 
+/// Of a container of several files whose first one says where everything is.
 class KeptDirectory {
  public:
   virtual ~KeptDirectory() = default;
@@ -21,6 +22,22 @@ class WithDirectory {
   virtual ~WithDirectory() = default;
   /// Outlives the container.
   [[nodiscard]] virtual std::shared_ptr<const KeptDirectory> directory() const = 0;
+};
+
+/// Of a container of one file, an archive.
+class KeptArchive {
+ public:
+  virtual ~KeptArchive() = default;
+  /// The container of the file as it is in `later`. REQUIRES: the containers that this is of, and that it opened, are
+  /// gone. Throws what opening throws.
+  [[nodiscard]] virtual std::unique_ptr<Container> open(std::shared_ptr<const Source> later) = 0;
+};
+
+class WithArchive {
+ public:
+  virtual ~WithArchive() = default;
+  /// Outlives the container.
+  [[nodiscard]] virtual std::shared_ptr<KeptArchive> archive() const = 0;
 };
 
 }  // namespace tare

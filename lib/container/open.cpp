@@ -38,7 +38,7 @@ bool starts_like_zip(const Source&, ByteView head) {
 }
 
 Opened open_zip(const SharedSource& source) {
-  auto archive = std::make_unique<const ZipArchive>(source);
+  auto archive = std::make_unique<ZipArchive>(source);
   if (is_torch_zip(*archive)) return open_torch_zip(std::move(archive));
   if (is_keras(*archive)) return open_keras(std::move(archive));
   if (is_npz(*archive)) return open_npz(std::move(archive));

@@ -162,6 +162,15 @@ bool is_known(const ScalerState& state, const Place& place) {
   return rule::find_parameter(*spec, place.name) != nullptr || place.name == floor_key || place.name == ceiling_key;
 }
 
+template <class See>
+void each_place_of(const ScalerState& state, const StateSection& roles, const See& see) {
+  const rule::PolicySpec* spec = policy_of(state);
+  for (const auto& [name, value] : roles) {
+    const Place place = spec == nullptr || !parse_role(name) ? Place{} : place_of_role(state, name);
+    if (place.section != nullptr) see(name, place, fitting(state, place, value));
+  }
+}
+
 }  // namespace
 
 void normalise(ScalerState& state) {
@@ -194,18 +203,20 @@ StateSection roles_of(const ScalerState& state) {
 }
 
 void take_roles(ScalerState& state, const StateSection& roles) {
-  const rule::PolicySpec* spec = policy_of(state);
-  for (const auto& [name, value] : roles) {
-    const Place place = spec == nullptr || !parse_role(name) ? Place{} : place_of_role(state, name);
-    if (place.section == nullptr) continue;
-    const StateValue wanted = fitting(state, place, value);
+  each_place_of(state, roles, [&](const std::string& role, const Place& place, const StateValue& wanted) {
     const StateValue* there = (state.*place.section).find(place.name);
     if (there != nullptr && !same_value(*there, wanted)) {
-      throw Error(Status::mismatch, "roles." + name + " is not what the state's own \"" + place.name + "\" holds",
+      throw Error(Status::mismatch, "roles." + role + " is not what the state's own \"" + place.name + "\" holds",
                   "Roles are a view of fields and params: change those, and leave the roles out.");
     }
     (state.*place.section).set(place.name, wanted);
-  }
+  });
+}
+
+void take_missing_roles(ScalerState& state, const StateSection& roles) {
+  each_place_of(state, roles, [&](const std::string&, const Place& place, const StateValue& wanted) {
+    if ((state.*place.section).find(place.name) == nullptr) (state.*place.section).set(place.name, wanted);
+  });
 }
 
 const StateValue* find(const ScalerState& state, std::string_view key) {

@@ -42,6 +42,10 @@ StateSection roles_of(const ScalerState& state);
 /// edited and nobody can know which. Roles that have no value yet are taken in.
 void take_roles(ScalerState& state, const StateSection& roles);
 
+/// The same of roles that are as they were written: where a field says something else, the field was edited, and
+/// counts.
+void take_missing_roles(ScalerState& state, const StateSection& roles);
+
 // ---- one value, by key: a native name (either spelling), a role, or "fields.x", "params.x", "statistics.x", "other.x"
 
 /// Null where there is none.

@@ -102,6 +102,8 @@ OFFENCES = [
      "Mark is in the unnamed namespace of lib/dialect/frameworks/jmp.cpp, too"),
     ("lib/dialect/more.cpp", "namespace tare {\nnamespace {\nusing Form = int;\n}  // namespace\n}  // namespace tare\n",
      "Form is in the unnamed namespace of lib/dialect/alike.cpp, too"),
+    ("kernels/cuda/more.cu", "namespace {\n}  // namespace\n",
+     "kernels/cuda/more.cu:1: an unnamed namespace: give it the file's name, inline namespace more_cu"),
     ("lib/attic/old.hpp", "\n", "its room has no arrows"),
     ("lib/base/long.cpp", "\n" * 601, "601 lines, at most 600"),
     ("src/main.cpp", "\n", "src: does not belong at the top"),

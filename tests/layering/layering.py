@@ -248,6 +248,13 @@ def hidden_offences(root, sources):
                 yield f"{path}: {name.rpartition('::')[2]} is in the unnamed namespace of {there}, too: one place, or names of their own"
 
 
+def kernel_offences(root, path):
+    """nvcc names what stands in an unnamed namespace by the folder that it runs in: no two builds would be alike."""
+    for number, line in enumerate((root / path).read_text().splitlines(), 1):
+        if line.startswith("namespace {"):
+            yield f"{path}:{number}: an unnamed namespace: give it the file's name, inline namespace {pathlib.PurePath(path).stem}_cu"
+
+
 def link_offences(root, path):
     """tare_room(NAME LINKS...) links what the includes may name, and nothing else."""
     for name, links in ROOM.findall((root / path).read_text()):
@@ -281,6 +288,8 @@ def offences(root):
             yield f"{path}: its room has no arrows: give it some in {pathlib.Path(__file__).name}"
         if path.endswith("CMakeLists.txt"):
             yield from link_offences(root, path)
+        if path.endswith((".cu", ".cuh")):
+            yield from kernel_offences(root, path)
     sources = {path: Source(root, path) for path in files if pathlib.PurePath(path).suffix in CODE and room_of(path)}
     for source in sources.values():
         yield from include_offences(source)

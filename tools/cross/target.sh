@@ -16,6 +16,7 @@ case $architecture in
 esac
 read -ra options <<<"${TARE_OPTIONS:-}"
 oldest_glibc=2.27
+umask 022  # what is packed has the modes that files have
 builds=build compile=(cc) run=() run_static=() dpkg_database=
 
 if [ "$machine" != "$(uname -m)" ]; then

@@ -11,6 +11,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/letters.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/container/kept_directory.hpp"
 #include "lib/container/nested.hpp"
 #include "lib/container/pickle/read/pickle.hpp"
 #include "lib/container/pickle/read/tensor.hpp"
@@ -173,10 +174,11 @@ void TorchRecords::forget_order(ZipChange& change) const {
   change.patch(archive_->record(*version).payload, {std::byte{'0'}}, "records do not stand in the order of their keys");
 }
 
-class TorchZip final : public Container {
+class TorchZip final : public Container, public WithArchive {
  public:
-  explicit TorchZip(std::shared_ptr<const ZipArchive> archive)
-      : records_(std::move(archive)),
+  explicit TorchZip(std::shared_ptr<ZipArchive> archive)
+      : archive_(std::move(archive)),
+        records_(archive_),
         object_(require_object(records_)),
         text_(std::make_shared<const Bytes>(records_.archive().read(object_, limits::max_pickle_bytes))),
         true_crc_(crc32(*text_)),
@@ -197,6 +199,7 @@ class TorchZip final : public Container {
   [[nodiscard]] std::vector<InnerDocument> inner_documents() const override;
   [[nodiscard]] bool can_add() const override { return true; }
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override;
+  [[nodiscard]] std::shared_ptr<KeptArchive> archive() const override;
 
  private:
   static const ZipEntry& require_object(const TorchRecords& records) {
@@ -213,6 +216,7 @@ class TorchZip final : public Container {
   [[nodiscard]] bool is_crc_wrong() const { return object_.crc != true_crc_ && object_.crc != 0; }
   void check_object();
 
+  std::shared_ptr<ZipArchive> archive_;
   TorchRecords records_;
   const ZipEntry& object_;
   std::shared_ptr<const Bytes> text_;
@@ -251,10 +255,29 @@ void TorchZip::check_object() {
   }
 }
 
+class KeptTorchZip final : public KeptArchive {
+ public:
+  explicit KeptTorchZip(std::shared_ptr<ZipArchive> archive) : archive_(std::move(archive)) {}
+  [[nodiscard]] std::unique_ptr<Container> open(std::shared_ptr<const Source> later) override {
+    if (archive_ == nullptr || !archive_->follow(later)) {
+      archive_.reset();
+      return open_container(later);
+    }
+    return std::make_unique<TorchZip>(archive_);
+  }
+
+ private:
+  std::shared_ptr<ZipArchive> archive_;
+};
+
+std::shared_ptr<KeptArchive> TorchZip::archive() const {
+  return std::make_shared<KeptTorchZip>(archive_);
+}
+
 /// The object as it was before an edit, with the storages of then: a pickle, of which no more is read.
 class FormerObject final : public Container {
  public:
-  explicit FormerObject(std::shared_ptr<const ZipArchive> archive) : then_(std::move(archive)) {}
+  explicit FormerObject(std::shared_ptr<ZipArchive> archive) : then_(std::move(archive)) {}
 
   [[nodiscard]] std::string_view format() const override { return "pickle"; }
   [[nodiscard]] const Tree& tree() const override { return then_.tree(); }
@@ -295,7 +318,8 @@ FileChange TorchZip::change(std::span<const NodeChange> changes) const {
   record.insert(record.end(), text_->begin() + static_cast<std::ptrdiff_t>(pickle_.end), text_->end());
   const bool moves_storages = change.moves_patched_records() && !rewrite.elements.empty();
   if (rewrite.names_other_storages || moves_storages) records_.forget_order(change);
-  if (record == *text_) return std::move(change).finish();
+  const bool is_as_it_was = record.size() == text_->size() && common_start(record, *text_) == record.size();
+  if (is_as_it_was) return std::move(change).finish();
   if (is_crc_wrong()) {
     throw Error(
         Status::corrupt,
@@ -319,7 +343,7 @@ bool is_torch_zip(const ZipArchive& archive) {
   return !prefix.empty() && archive.find(std::string(prefix).append("data.pkl")) != nullptr;
 }
 
-std::unique_ptr<Container> open_torch_zip(std::unique_ptr<const ZipArchive> archive) {
+std::unique_ptr<Container> open_torch_zip(std::unique_ptr<ZipArchive> archive) {
   return std::make_unique<TorchZip>(std::move(archive));
 }
 

@@ -13,6 +13,6 @@ namespace tare {
 bool is_torch_zip(const ZipArchive& archive);
 
 /// Throws `corrupt` or `refused` where torch.load would fail, or two readers would find different things.
-std::unique_ptr<Container> open_torch_zip(std::unique_ptr<const ZipArchive> archive);
+std::unique_ptr<Container> open_torch_zip(std::unique_ptr<ZipArchive> archive);
 
 }  // namespace tare

@@ -44,6 +44,12 @@ class EndReader {
       : source_(source), tail_(source, std::min<std::uint64_t>(source.size(), first_window)) {}
 
   ZipEnd read() {
+    ZipEnd end = find();
+    end.directory_bytes = tail_.read(end.directory);
+    return end;
+  }
+
+  ZipEnd find() {
     if (!find_end() && source_.size() > first_window) {
       tail_ = Tail(source_, std::min<std::uint64_t>(source_.size(), window));
       find_end();
@@ -55,7 +61,6 @@ class EndReader {
     read_locator(record, end);
     check(end);
     read_behind(load_le<std::uint16_t>(record.data() + 20), end);
-    end.directory_bytes = tail_.read(end.directory);
     return end;
   }
 
@@ -185,6 +190,10 @@ class EndReader {
 
 ZipEnd read_zip_end(const Source& source) {
   return EndReader(source).read();
+}
+
+ZipEnd find_zip_end(const Source& source) {
+  return EndReader(source).find();
 }
 
 }  // namespace tare

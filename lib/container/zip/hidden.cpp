@@ -92,7 +92,7 @@ class Search {
     const auto& whole = archive_.shared_source();
     try {
       const auto before = std::make_shared<const WindowSource>(whole, Span{0, gap.end()}, whole->name());
-      const auto older = std::make_shared<const ZipArchive>(before);
+      const auto older = std::make_shared<ZipArchive>(before);
       if (older->directory_offset() < gap.offset || !agrees(*older)) return false;
       look_at_rows(*older);
       for (const ZipEntry& entry : older->entries()) {

@@ -13,8 +13,8 @@ namespace tare {
 /// A record that only an older directory names, which still lies in the file: an edit that needs more room appends the
 /// record anew, and a directory behind it.
 struct FormerMember {
-  std::shared_ptr<const ZipArchive> archive;  ///< as it was then
-  const ZipEntry* entry;                      ///< of that
+  std::shared_ptr<ZipArchive> archive;  ///< as it was then
+  const ZipEntry* entry;                ///< of that
 };
 
 struct HiddenInZip {

@@ -58,6 +58,40 @@ ZipArchive::ZipArchive(std::shared_ptr<const Source> source) : source_(std::move
   limit_records();
 }
 
+bool ZipArchive::follow(std::shared_ptr<const Source> later) {
+  constexpr std::size_t piece = std::size_t{256} << 10;
+  ZipEnd end = find_zip_end(*later);
+  if (end.directory != Span{directory_offset_, directory_.size()} || end.count != entries_.size()) return false;
+  source_ = std::move(later);
+  comment_ = std::move(end.comment);
+  findings_ = std::move(end.findings);
+  Bytes rows;
+  for (std::size_t at = 0; at < directory_.size();) {
+    rows.resize(std::min(piece, directory_.size() - at));
+    source_->read(directory_offset_ + at, rows);
+    const std::size_t same = common_start(rows, ByteView(directory_).subspan(at));
+    at += same;
+    if (same == rows.size()) continue;
+    const auto next = std::ranges::upper_bound(entries_, at, {}, &ZipEntry::row);
+    const std::size_t row_end = next == entries_.end() ? directory_.size() : next->row;
+    if (!follow_row(*std::prev(next), row_end)) return false;
+    at = row_end;
+  }
+  return true;
+}
+
+/// The row's name, sizes and places were compared with all others: they must be those of before.
+bool ZipArchive::follow_row(ZipEntry& entry, std::size_t row_end) {
+  const ZipEntry before = entry;
+  const std::string name(before.name);
+  source_->read(directory_offset_ + before.row, std::span(directory_).subspan(before.row, row_end - before.row));
+  std::size_t at = before.row;
+  entry = read_row(at);
+  entry.limit = before.limit;
+  return at == row_end && entry.name == name && entry.header == before.header && entry.size == before.size &&
+         entry.stored_size == before.stored_size && entry.method == before.method;
+}
+
 void ZipArchive::read_rows(std::uint64_t count) {
   entries_.reserve(count);
   names_.reserve(count);

@@ -53,6 +53,11 @@ class ZipArchive {
   ZipArchive(const ZipArchive&) = delete;
   ZipArchive& operator=(const ZipArchive&) = delete;
 
+  /// Becomes the archive as it is in `later`, of which only the rows that differ are read; what entries() and find()
+  /// gave stays. False where there are other records now, or elsewhere: then this is good for nothing any more. Throws
+  /// as the constructor does.
+  [[nodiscard]] bool follow(std::shared_ptr<const Source> later);
+
   [[nodiscard]] const Source& source() const { return *source_; }
   [[nodiscard]] const std::shared_ptr<const Source>& shared_source() const { return source_; }
   [[nodiscard]] const std::vector<ZipEntry>& entries() const { return entries_; }
@@ -85,6 +90,7 @@ class ZipArchive {
  private:
   [[nodiscard]] Bytes inflate(const ZipEntry& entry, ByteView packed) const;
   void read_rows(std::uint64_t count);
+  [[nodiscard]] bool follow_row(ZipEntry& entry, std::size_t row_end);
   ZipEntry read_row(std::size_t& at) const;
   void check_row(const ZipEntry& entry, std::uint16_t flags) const;
   void limit_records();

@@ -51,6 +51,26 @@ TEST_CASE("a state needs no more than policy and fields") {
   CHECK(integer_of(get(state, "growth_tracker"), "") == 3);
 }
 
+TEST_CASE("a field that is edited in a file that tare wrote counts; a role that is edited, or both, is refused") {
+  const std::string written =
+      state_to_json(state_from_json(R"({"policy":"torch","fields":{"scale":65536.0,"_growth_tracker":3}})", "x"));
+  const auto with = [&](const std::string& before, const std::string& after, std::size_t from = 0) {
+    std::string text = written;
+    const std::size_t at = text.find(before, from);
+    REQUIRE(at != text.npos);
+    return text.replace(at, before.size(), after);
+  };
+  const std::size_t roles = written.find("\"roles\"");
+  CHECK(number_of(get(state_from_json(with("\"scale\": 65536.0", "\"scale\": 1024"), "x"), "scale"), "") == 1024);
+  CHECK(integer_of(get(state_from_json(with("\"_growth_tracker\": 3", "\"other\": 1"), "x"), "growth_tracker"), "") ==
+        3);
+  CHECK_THROWS_WITH(state_from_json(with("\"scale\": 65536.0", "\"scale\": 1024", roles), "x"),
+                    Contains("roles.scale is not what"));
+  CHECK_THROWS_WITH(
+      state_from_json(with("\"roles_crc32\"", "\"roles_crc\"").replace(written.find("65536.0"), 7, "1024.00"), "x"),
+      Contains("roles.scale is not what"));
+}
+
 TEST_CASE("what is written reads back the same, unknown names included") {
   const std::string text =
       R"({"schema":"tare.state/1","policy":"torch","params":{"growth_interval":2000,"tomorrow":[1,2]},

@@ -1,5 +1,6 @@
 
 #include <algorithm>
+#include <tuple>
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
@@ -86,6 +87,49 @@ TEST_CASE("thousands of records are looked up by name") {
   writer.finish();
   const auto archive = open_zip(writer.bytes());
   for (const std::string& name : names) CHECK(as_text(archive->read(*archive->find(name), 100)) == name);
+}
+
+TEST_CASE("an archive that follows its file, whichever byte of it changes, is what opening it afresh would find") {
+  Bytes image = two_records();
+  std::size_t followed = 0, anew = 0, refused = 0;
+  for (std::size_t at = 0; at < image.size(); ++at) {
+    for (const std::byte flipped : {std::byte{0x01}, std::byte{0x20}, std::byte{0x80}}) {
+      INFO("byte " << at << " ^ " << std::to_integer<int>(flipped));
+      ZipArchive archive(std::make_shared<MemorySource>("image", image));
+      Bytes later = image;
+      later[at] ^= flipped;
+      std::unique_ptr<const ZipArchive> fresh;
+      try {
+        fresh = open_zip(later);
+      } catch (const Error&) {
+      }
+      bool follows = false;
+      try {
+        follows = archive.follow(std::make_shared<MemorySource>("image", later));
+        ++(follows ? followed : anew);
+      } catch (const Error&) {
+        CHECK(fresh == nullptr);
+        ++refused;
+      }
+      if (!follows) continue;
+      REQUIRE(fresh != nullptr);
+      REQUIRE(archive.entries().size() == fresh->entries().size());
+      CHECK(std::ranges::equal(archive.directory(), fresh->directory()));
+      CHECK(std::ranges::equal(archive.comment(), fresh->comment()));
+      CHECK(archive.duplicate() == nullptr);
+      for (std::size_t i = 0; i < fresh->entries().size(); ++i) {
+        const ZipEntry& now = archive.entries()[i];
+        const ZipEntry& then = fresh->entries()[i];
+        CHECK(
+            std::tie(now.name, now.header, now.stored_size, now.size, now.limit, now.crc, now.row, now.method) ==
+            std::tie(then.name, then.header, then.stored_size, then.size, then.limit, then.crc, then.row, then.method));
+        CHECK(archive.find(then.name) == &now);
+      }
+    }
+  }
+  CHECK(followed > 100);
+  CHECK(anew > 50);
+  CHECK(refused > 50);
 }
 
 TEST_CASE("an archive cut anywhere is refused") {

@@ -137,6 +137,16 @@ TEST_CASE("roles that were edited against the fields are refused") {
   CHECK(std::get<std::int64_t>(get(state, "growth_interval")) == 9);
 }
 
+TEST_CASE("of roles that nobody edited the fields are believed, and what no field says is taken in") {
+  ScalerState state = torch_state();
+  StateSection roles;
+  roles.set("scale", 2048.0);
+  roles.set("growth_interval", std::int64_t{9});
+  take_missing_roles(state, roles);
+  CHECK(std::get<double>(get(state, "scale")) == 1024.0);
+  CHECK(std::get<std::int64_t>(get(state, "growth_interval")) == 9);
+}
+
 TEST_CASE("every policy's fresh state goes out and comes back the same") {
   for (const rule::PolicySpec& spec : rule::policies()) {
     INFO(spec.name << " " << spec.variant);
