@@ -6,6 +6,7 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <span>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -34,6 +35,9 @@
 
 namespace tare {
 namespace {
+
+/// Of thousands of files, plans that are not yet in the whole are memory that it will want, too.
+constexpr std::size_t most_plans_apart = 1024;
 
 /// What --align takes note of, and goes on with the files that are there.
 constexpr auto incomplete =
@@ -349,14 +353,19 @@ class Planner {
     }
     std::vector<std::pair<std::size_t, const FileWork*>> files;
     for (const auto& [file, work] : work_) files.emplace_back(file, &work);
-    std::vector<FilePlan> plans(files.size());
-    for_each_file(system_files(), files.size(), [&](std::size_t i) {
-      plans[i] = plan_file(checkpoint_, request_, files[i].first, *files[i].second);
-    }).rethrow();
     std::vector<std::vector<std::size_t>> holders(plan_.fields.size());  // files, by entry
-    for (FilePlan& plan : plans) {
-      std::move(plan.edits.begin(), plan.edits.end(), std::back_inserter(plan_.files));
-      for (const auto& [entry, file] : plan.holders) holders[entry].push_back(file);
+    plan_.files.reserve(files.size());
+    for (std::size_t done = 0; done < files.size(); done += most_plans_apart) {
+      const std::span<const std::pair<std::size_t, const FileWork*>> some =
+          std::span(files).subspan(done, std::min(most_plans_apart, files.size() - done));
+      std::vector<FilePlan> plans(some.size());
+      for_each_file(system_files(), some.size(), [&](std::size_t i) {
+        plans[i] = plan_file(checkpoint_, request_, some[i].first, *some[i].second);
+      }).rethrow();
+      for (FilePlan& plan : plans) {
+        std::move(plan.edits.begin(), plan.edits.end(), std::back_inserter(plan_.files));
+        for (const auto& [entry, file] : plan.holders) holders[entry].push_back(file);
+      }
     }
     for (std::size_t entry = 0; entry < holders.size(); ++entry) describe(plan_.fields[entry], holders[entry]);
   }

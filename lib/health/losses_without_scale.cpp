@@ -21,14 +21,16 @@ class LostReader {
   }
 
  private:
-  /// LoggerHook's, over the steps since the line before.
-  [[nodiscard]] bool is_mean() const {
-    const std::uint32_t source = gradients_.began.source;
-    return source < trace_.sources.size() && trace_.sources[source].kind == "mmengine-log";
+  [[nodiscard]] bool is_of_kind(const CoursePlace& place, std::string_view kind) const {
+    return place.source < trace_.sources.size() && trace_.sources[place.source].kind == kind;
   }
+  /// LoggerHook's, over the steps since the line before.
+  [[nodiscard]] bool is_mean() const { return is_of_kind(gradients_.began, "mmengine-log"); }
 
   void take_loss(double loss, const TraceStep& step) {
     if (std::isfinite(loss)) {
+      // Keras' means go over the epoch: one skipped step makes all that follow in it NaN.
+      if (is_of_kind(lost_.began, "keras-bar")) lost_ = {};
       end_loss(has_told_loss_ ? thresholds_.nan_reports : thresholds_.nan_reports_at_start);
       has_told_loss_ = true;
       return;

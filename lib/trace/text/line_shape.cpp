@@ -1,5 +1,6 @@
 #include "lib/trace/text/line_shape.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstring>
@@ -51,11 +52,14 @@ bool is_followed(std::string_view text, std::size_t at, char behind) {
   return at < text.size() && text[at] == behind;
 }
 
-/// Whether nothing before a label is a part of its name, nor a word but for blanks.
+/// Whether nothing before a label is a part of its name, nor a word but for blanks: "aux loss", but not "nan loss".
 bool begins_a_name(std::string_view text, std::size_t at) {
+  constexpr std::string_view values[] = {"nan", "NaN", "NAN", "inf", "Inf", "None", "True", "False"};
   if (at > 0 && std::strchr("_/-.", text[at - 1]) != nullptr) return false;
   while (at > 0 && text[at - 1] == ' ') --at;
-  return at == 0 || std::isalpha(static_cast<unsigned char>(text[at - 1])) == 0;
+  std::size_t from = at;
+  while (from > 0 && std::isalpha(static_cast<unsigned char>(text[from - 1])) != 0) --from;
+  return from == at || std::ranges::find(values, text.substr(from, at - from)) != std::end(values);
 }
 
 /// The first place from `from` on where the label has a number behind it.

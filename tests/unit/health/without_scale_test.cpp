@@ -54,6 +54,14 @@ TEST_CASE("losses that are no number at the start, with numbers behind them, are
   CHECK(Told().steps(24, no_number, 1.5F).steps(5, 2.5F, 1.5F).findings("nan-loss").size() == 1);
 }
 
+TEST_CASE("a mean over Keras' epoch that is no number is one skipped step where the next epoch has numbers") {
+  Told told;
+  told.trace.sources.front().kind = "keras-bar";
+  told.steps(5, 2.5F, 1.5F).steps(90, no_number, 1.5F).steps(5, 2.5F, 1.5F);
+  CHECK(told.findings("nan-loss").empty());
+  CHECK(told.steps(5, no_number, 1.5F).findings("nan-loss").size() == 1);
+}
+
 TEST_CASE(
     "a mean that is no number may hold one skipped step: three of them in a row are no trouble, losses of nan are") {
   Told told;

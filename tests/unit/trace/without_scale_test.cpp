@@ -103,6 +103,7 @@ TEST_CASE("losses of a trainer that prints no scale are kept with the numbers of
       {"step 5 aux_loss: nan loss: 1.9", 5, 1.9F},
       {"step=5 | z_loss=nan | aux loss=nan | loss=1.9", 5, 1.9F},
       {"step 5 | loss_ce nan | moe_loss nan | total_loss 1.9", 5, 1.9F},
+      {"epoch: 1 step: 100, loss is 2.3012", 100, 2.3012F},
       {"steps: 16 loss: 0.7332 iter time (s): 3.181 samples/sec: 0.314", 16, 0.7332F},
       {"iter 7 step 1: loss 1.1201, iter time: 1819.72ms (optimizer.step)", 1, 1.1201F},
       {"Epoch: 0, Batch: 7, Global Step: 7, Step Time: 1.6160, Loss: 327.3580", 7, 327.358F},
@@ -122,6 +123,22 @@ TEST_CASE("losses of a trainer that prints no scale are kept with the numbers of
     CHECK(steps[0].step == printed_line.step);
     CHECK(steps[0].loss == printed_line.loss);
   }
+}
+
+TEST_CASE("Keras' bars tell losses without numbers of steps") {
+  for (const char* line :
+       {"1563/1563 [==============================] - 10s 6ms/step - loss: nan - accuracy: 0.1 - val_loss: 2.5",
+        " 20/100 [=====>........................] - ETA: 0s - loss: nan - accuracy: 0.1",
+        "\x1b[1m15/63\x1b[0m \x1b[32m━━━━\x1b[0m\x1b[37m━━\x1b[0m \x1b[1m5s\x1b[0m 3ms/step - accuracy: 0.1 - loss: "
+        "nan",
+        "1563/1563 - 5s - loss: nan - accuracy: 0.1 - 5s/epoch - 3ms/step"}) {
+    INFO(line);
+    const auto steps = aside(trace_of_log(std::string(line) + "\n"));
+    REQUIRE(steps.size() == 1);
+    CHECK_FALSE(steps[0].step.has_value());
+    CHECK(std::isnan(steps[0].loss.value_or(0)));
+  }
+  CHECK(trace_of_log("Epoch 3 - loss: nan\n").without_scale.empty());
 }
 
 TEST_CASE("what is told of an evaluation, or of no step, is no loss of the run") {
