@@ -259,11 +259,10 @@ class KeptTorchZip final : public KeptArchive {
  public:
   explicit KeptTorchZip(std::shared_ptr<ZipArchive> archive) : archive_(std::move(archive)) {}
   [[nodiscard]] std::unique_ptr<Container> open(std::shared_ptr<const Source> later) override {
-    if (archive_ == nullptr || !archive_->follow(later)) {
-      archive_.reset();
-      return open_container(later);
-    }
-    return std::make_unique<TorchZip>(archive_);
+    const auto archive = std::exchange(archive_, nullptr);  // for good, if it cannot follow
+    if (archive == nullptr || !archive->follow(later)) return open_container(later);
+    archive_ = archive;
+    return std::make_unique<TorchZip>(archive);
   }
 
  private:
