@@ -1,13 +1,10 @@
 #include "lib/codec/json.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
 
-#include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
 #include "lib/codec/json_size.hpp"
 #include "lib/codec/json_text.hpp"
@@ -206,11 +203,6 @@ ScalerState from_lerobot(const Object& root) {
   return state;
 }
 
-/// Tells roles that were edited from those that were not.
-std::string checksum_of(const Json& roles) {
-  return fmt::format("{:08x}", crc32(as_bytes(json::text_of(roles))));
-}
-
 /// Borrows the arrays of both.
 Object object_of(const ScalerState& state, const StateSection& roles) {
   Object root;
@@ -219,7 +211,7 @@ Object object_of(const ScalerState& state, const StateSection& roles) {
   root.emplace_back("params", json_of(state.params));
   root.emplace_back("fields", json_of(state.fields));
   root.emplace_back("roles", json_of(roles));
-  root.emplace_back("roles_crc32", checksum_of(root.back().second));
+  root.emplace_back("roles_crc32", roles_checksum(roles));
   root.emplace_back("statistics", json_of(state.statistics));
   for (const auto& [name, value] : state.other) {
     if (json::find(root, name) == nullptr) root.emplace_back(name, json_of(value));
@@ -274,11 +266,10 @@ std::string states_to_json(std::span<const NamedState> states) {
 
 namespace {
 
-bool are_roles_as_written(const Object& root) {
-  const Json* roles = json::find(root, "roles");
+bool has_checksum_of(const Object& root, const StateSection& roles) {
   const Json* checksum = json::find(root, "roles_crc32");
   const auto* text = checksum == nullptr ? nullptr : checksum->as<std::string>();
-  return roles != nullptr && text != nullptr && *text == checksum_of(*roles);
+  return text != nullptr && *text == roles_checksum(roles);
 }
 
 ScalerState state_of(const Json& json, const std::string& name) {
@@ -298,7 +289,7 @@ ScalerState state_of(const Json& json, const std::string& name) {
   }
   normalise(state);
   const StateSection told = section_of(*root, "roles", name);
-  are_roles_as_written(*root) ? take_missing_roles(state, told) : take_roles(state, told);
+  has_checksum_of(*root, told) ? take_missing_roles(state, told) : take_roles(state, told);
   return state;
 }
 

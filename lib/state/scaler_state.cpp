@@ -1,9 +1,12 @@
 #include "lib/state/scaler_state.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <utility>
 
+#include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/state/policy_value.hpp"
@@ -211,6 +214,17 @@ void take_roles(ScalerState& state, const StateSection& roles) {
     }
     (state.*place.section).set(place.name, wanted);
   });
+}
+
+std::string roles_checksum(const StateSection& roles) {
+  std::string text;
+  for (const auto& [name, value] : roles) {
+    const bool is_number = std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value) ||
+                           std::holds_alternative<bool>(value);
+    const auto* word = std::get_if<std::string>(&value);
+    text += fmt::format("{}={};", name, is_number ? fmt::format("{}", number_of(value, name)) : word ? *word : "");
+  }
+  return fmt::format("{:08x}", crc32(as_bytes(text)));
 }
 
 void take_missing_roles(ScalerState& state, const StateSection& roles) {

@@ -42,7 +42,10 @@ StateSection roles_of(const ScalerState& state);
 /// edited and nobody can know which. Roles that have no value yet are taken in.
 void take_roles(ScalerState& state, const StateSection& roles);
 
-/// The same of roles that are as they were written: where a field says something else, the field was edited, and
+/// Of the roles' names and numbers, 32 bits in hexadecimal: tells roles that were edited from those that were not.
+std::string roles_checksum(const StateSection& roles);
+
+/// As take_roles, of roles that are as they were written: where a field says something else, the field was edited, and
 /// counts.
 void take_missing_roles(ScalerState& state, const StateSection& roles);
 

@@ -131,6 +131,13 @@ def try_damage(command, folder, path):
     answer = command("edit", role, "scale=1024", "--yes")
     require(answer.code == REFUSED, answer)
     require("roles.scale" in command("inspect", role).out.decode() + command("inspect", role).reason, command("inspect", role))
+    # Of roles that are as they were written a field that says something else was edited, however the file was written again.
+    field = folder / "field.json"
+    document = json.loads(text)
+    scale = document["fields"]["scale"] = int(document["fields"]["scale"] / 4)
+    field.write_text(json.dumps(document, indent=1))
+    require(float(command("get", field, "scale").out) == scale, command("inspect", field))
+    require(command("edit", field, "scale=512", "--yes").code == DONE and float(command("get", field, "scale").out) == 512, field)
 
 
 def slots_in(command, path):
