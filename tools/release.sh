@@ -65,6 +65,25 @@ within "$root" sh -euc '
   [ "$(./consumer)" = ok ]
   echo "packages: installed by apt; a program compiles, links and runs"
 
+  # says_by_module CALL ARGUMENT WORDS: what the library answers through a module, here where there is neither a GPU nor an MPI that runs.
+  says_by_module() {
+    python3 -c "
+import ctypes, sys
+call, argument, words = sys.argv[1:]
+error, handle = ctypes.create_string_buffer(1040), ctypes.c_void_p()
+ctypes.CDLL(\"libtare.so.0\")[call](ctypes.byref(handle), argument.encode(), error)
+if words not in error.raw[16:].decode(): sys.exit(error.raw[16:].decode())" "$@"
+  }
+  for package in libtare-cuda libtare-mpi; do
+    ls ${package}_*.deb >/dev/null 2>&1 || { echo "$package: was not made, is not tried"; continue; }
+    apt-get install -qq --no-install-recommends ./${package}_*.deb >apt.log 2>&1
+    case $package in
+      libtare-cuda) says_by_module tare_scaler_create "{\"policy\":\"torch\",\"device\":\"cuda:0\"}" "the driver found is none" ;;
+      libtare-mpi) says_by_module tare_comm_from_mpi "{}" "MPI (Open MPI" ;;
+    esac
+    echo "$package: installed by apt; the library loads its module"
+  done
+
   ls libtare-*.whl >/dev/null 2>&1 || { echo "wheel: was not made, is not tried"; exit 0; }
   python3 -m venv fresh
   fresh/bin/pip install -q --no-index libtare-*.whl

@@ -49,7 +49,7 @@ run_loaders() {
   local release=build/release end=$((SECONDS + seconds)) seed=${SEED:-$RANDOM}
   while
     "$python" tests/fuzz/loaders.py --tare "${TARE:-$release/tools/tare}" --corpus "${CORPUS:-$release/tests/data/corpus}" \
-      --count 1000 --seed "$((seed++))" --keep "$build/loaders" || return 1
+      --count 1000 --seed "$((seed++))" --keep "$build/loaders" || return
     [ "$SECONDS" -lt "$end" ]
   do :; done
 }
@@ -58,17 +58,27 @@ run_loaders() {
 told() {
   local log="$build/$1.log" status=0
   mkdir -p "$build"
-  if [ "$1" = loaders ]; then run_loaders; else run_target "$1"; fi >"$log" 2>&1 || status=1
+  if [ "$1" = loaders ]; then run_loaders; else run_target "$1"; fi >"$log" 2>&1 || status=$?
   echo "== $1" | cat - "$log"
   return $status
 }
 
-running=()
+declare -A running
 for target in "${targets[@]}"; do
   while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do sleep 0.1; done
   told "$target" &
-  running+=($!)
+  running[$target]=$!
 done
-status=0
-for one in "${running[@]}"; do wait "$one" || status=1; done
-exit $status
+found=() answer=0
+for target in "${targets[@]}"; do
+  status=0
+  wait "${running[$target]}" || status=$?
+  [ "$status" -eq 0 ] || found+=("$target: exit code $status")
+done
+# Last, where who reads the end alone sees it.
+for one in "${found[@]}"; do
+  answer=1
+  echo "== $one"
+  grep -v -e ' # Uses: ' -e '^stat::' "$build/${one%%:*}.log" | tail -n 40
+done
+exit $answer
