@@ -33,8 +33,8 @@ fi
 
 run_target() {
   local bombs="$build/bombs/$1"
-  mkdir -p "$build/corpus/$1"
-  "$python" tests/bounds/seeds.py "$1" "$bombs"
+  mkdir -p "$build/corpus/$1" || return
+  "$python" tests/bounds/seeds.py "$1" "$bombs" || return
   local seeds=("tests/fuzz/seeds/$1")
   [ "$1" != state_hdf5 ] || seeds+=(tests/data/states)  # of h5py and h5repack
   [ "$1" != growing ] || seeds=(tests/fuzz/seeds/trace)
@@ -54,31 +54,29 @@ run_loaders() {
   do :; done
 }
 
-# told TARGET: what it says stays together, though others run beside it.
+# told TARGET: what it says stays together, though others run beside it. Its exit code stays in a file: a shell forgets that of a
+# process whose number another has got since.
 told() {
   local log="$build/$1.log" status=0
-  mkdir -p "$build"
   if [ "$1" = loaders ]; then run_loaders; else run_target "$1"; fi >"$log" 2>&1 || status=$?
   echo "== $1" | cat - "$log"
-  return $status
+  echo $status >"$build/$1.status"
 }
 
-declare -A running
+mkdir -p "$build"
+most=$(nproc) running=0
 for target in "${targets[@]}"; do
-  while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do sleep 0.1; done
+  rm -f "$build/$target.status"
+  if [ "$running" -ge "$most" ]; then wait -n; else running=$((running + 1)); fi
   told "$target" &
-  running[$target]=$!
 done
-found=() answer=0
+wait
+found=0
 for target in "${targets[@]}"; do
-  status=0
-  wait "${running[$target]}" || status=$?
-  [ "$status" -eq 0 ] || found+=("$target: exit code $status")
+  status=$(cat "$build/$target.status" || echo none)
+  [ "$status" != 0 ] || continue
+  found=1
+  echo "== $target: exit code $status"  # last, where who reads the end alone sees it
+  grep -v -e ' # Uses: ' -e '^stat::' "$build/$target.log" | tail -n 40
 done
-# Last, where who reads the end alone sees it.
-for one in "${found[@]}"; do
-  answer=1
-  echo "== $one"
-  grep -v -e ' # Uses: ' -e '^stat::' "$build/${one%%:*}.log" | tail -n 40
-done
-exit $answer
+exit $found
