@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/letters.hpp"
+#include "lib/base/read_double.hpp"
 #include "lib/base/text.hpp"
 
 namespace tare {
@@ -54,6 +56,25 @@ bool is_plain_text(std::string_view text) {
   return false;
 }
 
+/// The rest of a list's first line: an item, or its end. The lines of many logs begin with a moment or a rank in
+/// brackets:
+/// "[2024-05-01 12:00:00] step 1", "[0] step 1".
+bool starts_like_items(std::string_view text) {
+  constexpr std::string_view space = " \t\r\n";
+  constexpr std::string_view openings = "\"{[";
+  if (openings.find(text[0]) != openings.npos) return true;
+  const std::string_view word = text.substr(0, text.find_first_of(" \t\r\n,]"));
+  double number = 0;
+  const bool is_number = text[0] == '-' || is_digit(text[0]);
+  const bool is_value =
+      word == "true" || word == "false" || word == "null" ||
+      (is_number && read_double(word.data(), word.data() + word.size(), number).ptr == word.data() + word.size());
+  if (!is_value && !word.empty()) return false;
+  const std::size_t behind = text.find_first_not_of(space, word.size());
+  if (behind == text.npos || text[behind] == ',') return !word.empty();
+  return text[behind] == ']' && text.find_first_not_of(space, behind + 1) == text.npos;
+}
+
 }  // namespace
 
 bool starts_like_json(ByteView head) {
@@ -63,8 +84,8 @@ bool starts_like_json(ByteView head) {
   const std::size_t bracket = text.find_first_not_of(space);
   if (bracket == text.npos || (text[bracket] != '{' && text[bracket] != '[')) return false;
   const std::size_t next = text.find_first_not_of(space, bracket + 1);
-  constexpr std::string_view first_characters = "\"{[]}-0123456789tfn";
-  return next != text.npos && first_characters.find(text[next]) != text.npos;
+  if (next == text.npos) return false;
+  return text[bracket] == '{' ? text[next] == '"' || text[next] == '}' : starts_like_items(text.substr(next));
 }
 
 Likeness likeness_of(ByteView head) {

@@ -142,12 +142,21 @@ class Examiner {
   bool has_checkpoint_ = false;
 };
 
-std::string without_scale_text(const Trace& trace, bool is_well) {
+/// Of reports that are too few in a row for a trouble; empty where there are none.
+std::string no_numbers_text(const Losses& losses) {
+  if (losses.no_numbers == 0) return {};
+  return fmt::format("{} NaN or infinite, too few in a row to tell from an overflow's own",
+                     losses.no_numbers == 1 ? "1 is" : fmt::format("{} are", losses.no_numbers));
+}
+
+std::string without_scale_text(const Trace& trace, const Losses& losses, bool is_well) {
+  constexpr std::string_view nothing = "nothing of what was read tells a scale or an overflow";
   const std::size_t reports = trace.without_scale.size();
-  const std::string looked = reports == 0 || !is_well ? ""
-                                                      : fmt::format("; {} of losses and gradient norms show no trouble",
-                                                                    reports_text(reports));
-  return fmt::format("nothing of what was read tells a scale or an overflow{}", looked);
+  if (reports == 0 || !is_well) return std::string(nothing);
+  if (const std::string lost = no_numbers_text(losses); !lost.empty()) {
+    return fmt::format("{}; of {} of losses and gradient norms {}", nothing, reports_text(reports), lost);
+  }
+  return fmt::format("{}; {} of losses and gradient norms show no trouble", nothing, reports_text(reports));
 }
 
 /// Where a run that has no scaler, or none that is healthy, goes back to.
@@ -159,14 +168,16 @@ std::string place_before(const Trace& trace, std::int64_t step) {
   return last != nullptr ? last->path : fmt::format("the last checkpoint before step {}", step);
 }
 
-std::string healthy_course(const Course& course) {
+std::string healthy_course(const Course& course, const Losses& losses) {
   if (course.overflows == course.steps) {
     return fmt::format("{} told of, and the scale of no step without: nothing in their course is wrong",
                        course.steps == 1 ? "1 overflow is" : fmt::format("{} overflows are", course.steps));
   }
-  return fmt::format("{} told of, {} of them skipped: a healthy course{}",
+  const std::string lost = no_numbers_text(losses);
+  return fmt::format("{} told of, {} of them skipped: a healthy course{}{}",
                      course.steps == 1 ? "1 step is" : fmt::format("{} steps are", course.steps), course.overflows,
-                     course.has_scale ? "" : ", of which no scale is told");
+                     course.has_scale ? "" : ", of which no scale is told",
+                     lost.empty() ? lost : fmt::format("; of losses {}", lost));
 }
 
 }  // namespace
@@ -192,9 +203,9 @@ std::vector<HealthFinding> examine(const Trace& trace, const Thresholds& thresho
   const std::string first_file = trace.sources.empty() ? std::string() : trace.sources.front().path;
   if (course.steps == 0 && averages.reports == 0) {
     const bool is_well = std::ranges::none_of(findings, is_trouble);
-    findings.push_back(told("no-scale-trace", without_scale_text(trace, is_well), first_file));
+    findings.push_back(told("no-scale-trace", without_scale_text(trace, losses, is_well), first_file));
   } else if (course.steps > 0 && std::ranges::none_of(findings, is_trouble)) {
-    findings.push_back(told("healthy", healthy_course(course), first_file));
+    findings.push_back(told("healthy", healthy_course(course, losses), first_file));
   }
   return findings;
 }

@@ -33,7 +33,12 @@ std::string reports_text(std::uint64_t count) {
 }
 
 void look_for_lost_loss(const Examination& run, std::vector<Symptom>& found) {
-  if (run.losses.lost.empty()) return;
+  if (run.losses.lost.empty()) {
+    const auto said = std::ranges::find(run.trace.warnings, "loss-not-finite", &TraceWarning::code);
+    if (said == run.trace.warnings.end()) return;
+    return found.push_back(
+        {"nan-loss", fmt::format("the trainer says that its loss is no number: {}", said->text), no_place, {}});
+  }
   const LostLoss& lost = run.losses.lost.front();
   const char* what = lost.is_missing ? "the loss is missing in {} in which no step was skipped: it is NaN"
                                      : "the loss is NaN in {} in a row, of which none is told to be skipped";

@@ -74,6 +74,7 @@ class LossReader {
     const bool is_missing = !step.loss && losses_.reports > 0 && step.skipped == 0U && tells_losses(step);
     const bool is_nan = step.loss && !std::isfinite(*step.loss);
     if (was_skipped) return;
+    if (is_nan) ++losses_.no_numbers;
     if (is_missing || is_nan) {
       if (lost_.reports++ == 0) lost_.began = place;
       lost_.is_missing = is_missing;
@@ -192,6 +193,7 @@ class LossReader {
 Losses losses_of(const Trace& trace, const Thresholds& thresholds) {
   Losses losses = LossReader(trace, thresholds).read();
   const Losses more = losses_without_scale(trace, thresholds);
+  losses.no_numbers += more.no_numbers;
   losses.lost.insert(losses.lost.end(), more.lost.begin(), more.lost.end());
   losses.lost_gradients.insert(losses.lost_gradients.end(), more.lost_gradients.begin(), more.lost_gradients.end());
   return losses;

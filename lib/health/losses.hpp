@@ -42,7 +42,8 @@ struct NormSpike {
 };
 
 struct Losses {
-  std::uint64_t reports = 0;  ///< that tell a loss
+  std::uint64_t reports = 0;     ///< that tell a loss
+  std::uint64_t no_numbers = 0;  ///< reports of a loss or norm that is none, though no skipped step is told
   std::vector<LossRise> rises;
   std::vector<LostLoss> lost;
   std::vector<LostGradients> lost_gradients;

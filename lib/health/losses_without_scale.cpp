@@ -6,12 +6,17 @@
 namespace tare {
 namespace {
 
+bool is_no_number(std::optional<float> value) {
+  return value && !std::isfinite(*value);
+}
+
 class LostReader {
  public:
   LostReader(const Trace& trace, const Thresholds& thresholds) : trace_(trace), thresholds_(thresholds) {}
 
   Losses read() {
     for (const TraceStep& step : trace_.without_scale) {
+      if (is_no_number(step.loss) || is_no_number(step.grad_norm)) ++losses_.no_numbers;
       if (step.loss) take_loss(*step.loss, step);
       if (step.grad_norm) take_norm(*step.grad_norm, step);
     }

@@ -48,8 +48,13 @@ enum class Meaning : std::uint8_t {
   moment,  ///< one step, with its number
   death,   ///< the exception that ended the run: an overflow that no other line tells
   end,     ///< an exception that ended the run and is no step
+  lost,    ///< the trainer's own words that the loss is no number
   aside,   ///< losses and norms, for where nothing tells a scale
 };
+
+constexpr bool is_of_losses(Meaning meaning) {
+  return meaning == Meaning::aside || meaning == Meaning::lost;
+}
 
 /// What an event's line is one of several of.
 enum class Part : std::uint8_t { none, iteration, change, attempt, detected, adjusted, skip };

@@ -154,9 +154,16 @@ void Log::tell(const Facts& facts) {
       return tell_aside(facts);
     case Meaning::end:
       flush_event();
-      run_->warn("died", escaped(path_) + ":" + std::to_string(facts.line->number) + ": " +
-                             escaped(facts.line->text.substr(0, 200)));
+      return warn_of(facts, "died");
+    case Meaning::lost:
+      return warn_of(facts, "loss-not-finite");
   }
+}
+
+void Log::warn_of(const Facts& facts, std::string_view code) {
+  constexpr std::size_t most = 200;
+  run_->warn(code, escaped(path_) + ":" + std::to_string(facts.line->number) + ": " +
+                       escaped(facts.line->text.substr(0, most)));
 }
 
 std::optional<std::int64_t> Log::number_of(const Facts& facts) {

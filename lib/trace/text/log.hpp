@@ -59,6 +59,7 @@ class Log {
   void tell_moment(const Facts& facts);
   bool stays_open();
   void tell_aside(const Facts& facts);
+  void warn_of(const Facts& facts, std::string_view code);
   [[nodiscard]] TraceStep step_of(const Facts& facts);
   [[nodiscard]] std::optional<std::int64_t> number_of(const Facts& facts);
   std::uint32_t source_of(const LineShape& shape);

@@ -81,12 +81,12 @@ void Matcher::look_for(const Shapes& shapes, const LineShape*& favourite, const 
 }
 
 const std::vector<Facts>& Matcher::match(const Line& line) {
-  static const Shapes of_scales = shapes_of([](Meaning meaning) { return meaning != Meaning::aside; });
-  static const Shapes asides = shapes_of([](Meaning meaning) { return meaning == Meaning::aside; });
+  static const Shapes of_scales = shapes_of([](Meaning meaning) { return !is_of_losses(meaning); });
+  static const Shapes of_losses = shapes_of([](Meaning meaning) { return is_of_losses(meaning); });
   matches_.clear();
   found_.clear();
   if (may_tell_scale(line.text)) look_for(of_scales, favourite_, line);
-  if (matches_.empty()) look_for(asides, favourite_aside_, line);
+  if (matches_.empty()) look_for(of_losses, favourite_aside_, line);
   std::sort(matches_.begin(), matches_.end(), [](const Match& a, const Match& b) { return a.at < b.at; });
   for (Match& match : matches_) found_.push_back(match.facts);
   return found_;

@@ -32,6 +32,12 @@ constexpr LineField mmengine_old_iter_moment[] = {
 };
 
 constexpr LineField mmengine_without_scale[] = {
+    {epoch, "Epoch(train)", false, ']'},
+    {epoch, "Epoch [", false, ']'},
+    {step, "Iter(train)", false, '/'},
+    {step, "Iter [", false, '/'},
+    {step, "[", false, '/'},
+    {per_epoch, "/"},
     {loss, " loss: ", true},
     {grad_norm, "grad_norm: "},
 };
@@ -64,7 +70,8 @@ constexpr LineShape mmengine_lines[] = {
      .also = "data_time: ",
      .without = "loss_scale: ",
      .fields = mmengine_without_scale,
-     .meaning = Meaning::aside},
+     .meaning = Meaning::aside,
+     .first_epoch = 1},
 };
 
 }  // namespace

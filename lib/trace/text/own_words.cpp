@@ -73,6 +73,12 @@ constexpr auto own_words_without_scale = joined(losses, required_loss, steps, no
 /// What is told of an evaluation is no loss of the run.
 constexpr std::string_view evaluation = "alid;eval;Eval;val_loss;val loss;Val loss;Val Loss;test;Test";
 
+/// PyTorch's examples, open_clip's training and what began as one of them: behind it stand samples, and no step.
+constexpr LineField train_epoch[] = {{.fact = loss, .label = "Loss: ", .is_required = true, .is_whole = true}};
+
+/// torchtune's bars.
+constexpr LineField torchtune_bar[] = {{step, "|", true, '|'}, {loss, "|Loss: ", true}};
+
 /// MiniLLM's trainer.
 constexpr LineField own_words_scale[] = {
     {step, "global iter", true},
@@ -121,6 +127,8 @@ constexpr LineShape own_words_lines[] = {
      .fields = own_words_without_scale,
      .meaning = Meaning::aside,
      .is_last_resort = true},
+    {.kind = "log", .needle = "Loss: ", .also = "Train Epoch: ", .fields = train_epoch, .meaning = Meaning::aside},
+    {.kind = "log", .needle = "|Loss: ", .fields = torchtune_bar, .meaning = Meaning::aside},
     {.kind = "log",
      .needle = "| scale: ",
      .also = "global iter",

@@ -14,7 +14,7 @@ constexpr Shapes every_shape[] = {
     metric_logger_shapes, icefall_shapes,     mindformers_shapes, mindyolo_shapes,  espnet_shapes,
     paddle_shapes,        colossalai_shapes,  insightface_shapes, dllogger_shapes,  mmengine_shapes,
     nemo_shapes,          huggingface_shapes, lightning_shapes,   bmtrain_shapes,   guided_diffusion_shapes,
-    timm_shapes,          tqdm_shapes,        keras_shapes,       own_words_shapes,
+    timm_shapes,          tqdm_shapes,        keras_shapes,       lost_loss_shapes, own_words_shapes,
 };
 
 }  // namespace

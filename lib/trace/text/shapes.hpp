@@ -30,6 +30,7 @@ std::span<const LineShape> guided_diffusion_shapes();
 std::span<const LineShape> timm_shapes();
 std::span<const LineShape> tqdm_shapes();
 std::span<const LineShape> keras_shapes();
+std::span<const LineShape> lost_loss_shapes();
 std::span<const LineShape> own_words_shapes();
 
 }  // namespace tare

@@ -10,7 +10,7 @@ using enum Fact;
 
 constexpr LineField tqdm_bar[] = {
     {epoch, "Epoch", false, ':'}, {step, "| ", true, '/'}, {per_epoch, "/", true}, {loss, "train_loss_step="},
-    {loss, "train_loss="},        {loss, "step_loss="},    {loss, " loss=", true},
+    {loss, "train_loss="},        {loss, "step_loss="},    {loss, "avr_loss="},    {loss, " loss=", true},
 };
 
 constexpr LineField tqdm_bar_with_scale[] = {

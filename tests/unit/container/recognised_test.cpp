@@ -43,6 +43,19 @@ TEST_CASE("formats with no magic number are told by their structure") {
   CHECK(format_of("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\4\0\0\0\x08\5\x10\1\0\0\0D"sv) == "paddle_lod_tensor");
   CHECK(format_of("{\"a\": 1}"sv) == "json");
   CHECK(format_of(" [1, 2]"sv) == "json");
+  for (const auto list : {"[]"sv, "[ ]\n"sv, "[-1e-5]"sv, "[true]"sv, "[\n  1\n]"sv, "[[1]]"sv, "[{}]"sv}) {
+    INFO(list);
+    CHECK(format_of(list) == "json");
+  }
+}
+
+TEST_CASE("a log whose lines begin with a moment or a rank in brackets is text") {
+  for (const auto log :
+       {"[2021-01-01 10:00:00,000 INFO] Step 50"sv, "[2021-01-01] Step 50"sv, "[05/01 12:00:01 d2] a"sv,
+        "[10:00:00] Step 50"sv, "[0] Step 50"sv, "[train] Step 50"sv, "[] Step 50"sv, "{0} Step 50"sv}) {
+    INFO(log);
+    CHECK(message_of(bytes_of(log)).find("a text file") != std::string::npos);
+  }
 }
 
 TEST_CASE("a message says what a file looks like") {

@@ -89,6 +89,30 @@ TEST_CASE("losses that are NaN are told, and losses that rise are not: nothing s
   CHECK(Told().steps(50, 0.001F, 1.5F).steps(50, 9.0F, 1.5F).findings("diverged").empty());
 }
 
+TEST_CASE("no trouble is not said of losses that are no number, be they too few for one") {
+  const auto told = Told().steps(5, 2.5F, 1.5F).steps(2, no_number, 1.5F).findings("no-scale-trace");
+  REQUIRE(told.size() == 1);
+  CHECK(
+      told[0].message.ends_with("; of 7 reports of losses and gradient norms 2 are NaN or infinite, too few in a row "
+                                "to tell from an overflow's own"));
+  const auto norm = Told().steps(5, 2.5F, 1.5F).steps(1, 2.5F, no_number).findings("no-scale-trace");
+  REQUIRE(norm.size() == 1);
+  CHECK(
+      norm[0].message.ends_with("; of 6 reports of losses and gradient norms 1 is NaN or infinite, too few in a row "
+                                "to tell from an overflow's own"));
+}
+
+TEST_CASE("a loss that the trainer itself says to be none is lost, however few reports there are") {
+  Told told;
+  told.steps(2, 2.5F, 1.5F);
+  told.trace.warnings.push_back({"loss-not-finite", "log.txt:3: Loss is nan, stopping training"});
+  const auto lost = told.findings("nan-loss");
+  REQUIRE(lost.size() == 1);
+  CHECK(lost[0].message == "the trainer says that its loss is no number: log.txt:3: Loss is nan, stopping training");
+  CHECK(told.findings("no-scale-trace").front().message == "nothing of what was read tells a scale or an overflow");
+  CHECK(told.steps(5, no_number, 1.5F).findings("nan-loss").size() == 1);
+}
+
 TEST_CASE("that nothing tells a scale is said all the same") {
   const auto well = Told().steps(5, 2.5F, 1.5F).findings("no-scale-trace");
   REQUIRE(well.size() == 1);

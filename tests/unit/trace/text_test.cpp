@@ -31,7 +31,7 @@ TEST_CASE("every needle of a line shape holds a trigger, without which no line i
     INFO(shape->kind << ": " << shape->needle);
     CHECK(find_trigger(shape->needle, 0) < shape->needle.size());
     const auto is_in = [&](std::string_view word) { return shape->needle.find(word) != std::string_view::npos; };
-    CHECK((shape->meaning == Meaning::aside || std::ranges::any_of(scale_triggers, is_in)));
+    CHECK((is_of_losses(shape->meaning) || std::ranges::any_of(scale_triggers, is_in)));
   }
 }
 

@@ -1,0 +1,103 @@
+// What logs without a scale tell of losses, each in its trainer's own lines.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "tests/unit/trace/memory_files.hpp"
+
+using namespace tare;
+
+namespace {
+
+struct Aside {
+  std::optional<std::int64_t> step;
+  float loss = 0;
+};
+
+std::vector<Aside> asides_of(const std::string& text) {
+  std::vector<Aside> told;
+  for (const TraceStep& step : trace_of_log(text).without_scale) told.push_back({step.step, step.loss.value_or(-1)});
+  return told;
+}
+
+Aside only_aside(const std::string& line) {
+  const auto told = asides_of(line + "\n");
+  INFO(line);
+  REQUIRE(told.size() == 1);
+  return told.front();
+}
+
+}  // namespace
+
+TEST_CASE("a line of mmcv or mmengine without a scale tells its step") {
+  const auto of_iterations = only_aside(
+      "2020-07-24 21:42:17,289 - mmseg - INFO - Iter [3050/40000]\tlr: 9.3e-03, eta: 11:55:52, time: 1.220, "
+      "data_time: 0.010, memory: 6840, decode.loss_seg: 2.6018, aux.loss_seg: 1.0599, loss: 3.6619");
+  CHECK(of_iterations.step == 3050);
+  CHECK(of_iterations.loss == 3.6619F);
+  const auto of_epochs = only_aside(
+      "2021-05-01 10:00:00,000 - mmdet - INFO - Epoch [2][50/100]\tlr: 1e-03, eta: 1:00:00, time: 0.3, data_time: "
+      "0.01, memory: 100, loss_cls: 0.5, loss: 1.5");
+  CHECK(of_epochs.step == 150);
+  const auto of_mmengine = only_aside(
+      "2023/05/01 10:00:00 - mmengine - INFO - Epoch(train)  [3][ 50/100]  lr: 1e-03  eta: 1:00:00  time: 0.3  "
+      "data_time: 0.01  memory: 100  loss: 1.5");
+  CHECK(of_mmengine.step == 250);
+  const auto of_its_iterations = only_aside(
+      "2023/05/01 10:00:00 - mmengine - INFO - Iter(train) [ 4000/80000]  lr: 1e-03  eta: 1:00:00  time: 0.3  "
+      "data_time: 0.01  memory: 100  loss: 1.5");
+  CHECK(of_its_iterations.step == 4000);
+}
+
+TEST_CASE("how much of a bar is done is no step's number") {
+  const std::string bars =
+      "steps:   1%|          | 10/1600 [00:10<25:00,  1.10it/s, avr_loss=0.123]\n"
+      "steps:   1%|          | 11/1600 [00:11<25:00,  1.10it/s, avr_loss=nan]\n";
+  const auto told = asides_of(bars);
+  REQUIRE(told.size() == 2);
+  CHECK(told[0].step == 10);
+  CHECK(told[1].step == 11);
+  CHECK(std::isnan(told[1].loss));
+}
+
+TEST_CASE("lines of PyTorch's examples, of open_clip and of torchtune tell their losses") {
+  CHECK(only_aside("Train Epoch: 1 [640/60000 (1%)]\tLoss: nan").loss != 0);
+  CHECK(
+      only_aside("2023-04-13,16:27:16 | INFO | Train Epoch: 0 [  2048/12799999 (0%)] Data (t): 8.237 Batch (t): 12.1, "
+                 "168.7/s, 168.7/s/gpu LR: 0.000000 Logit Scale: 14.286 Contrastive_loss: 7.5 (7.6) Loss: 7.6240 (7.6)")
+          .loss == 7.624F);
+  const auto torchtune = only_aside("1|11|Loss: 1.25: 1%|▏         | 11/1000 [00:11<15:00,  1.10it/s]");
+  CHECK(torchtune.step == 11);
+  CHECK(torchtune.loss == 1.25F);
+}
+
+TEST_CASE("what trainers say as they end a run of a lost loss is told") {
+  for (const char* line : {
+           "FloatingPointError: Loss became infinite or NaN at iteration=57!",
+           "Loss is nan, stopping training",
+           "Loss is -inf, stopping training",
+           "AssertionError: loss become infinite or NaN!",
+           "ValueError: The loss returned in `training_step` is nan.",
+           "Monitored metric val_loss = nan is not finite. Previous best value was 1.200. Signaling Trainer to stop.",
+           "Batch 12: Invalid loss, terminating training",
+           "ERROR:tensorflow:Model diverged with loss = NaN.",
+           "NanLossDuringTrainingError: NaN loss during training.",
+           "RuntimeError: Train loss contains a NaN.",
+           "ValueError: nan loss encountered",
+           "Rank 3, node n1, device 3, iteration 57: Unexpected result nan (message='found NaN in local forward loss "
+           "calculation')",
+       }) {
+    INFO(line);
+    const Trace trace = trace_of_log("step 56 loss 1.5\n" + std::string(line) + "\n");
+    const auto said = std::ranges::find(trace.warnings, "loss-not-finite", &TraceWarning::code);
+    REQUIRE(said != trace.warnings.end());
+    CHECK(said->text.find(std::string(":2: ") + line) != std::string::npos);
+  }
+  for (const char* line : {"Loss is 1.5, going on", "Monitored metric val_loss did not improve. Best value 1.2"}) {
+    INFO(line);
+    const Trace trace = trace_of_log("step 56 loss 1.5\n" + std::string(line) + "\n");
+    CHECK(std::ranges::find(trace.warnings, "loss-not-finite", &TraceWarning::code) == trace.warnings.end());
+  }
+}
