@@ -64,9 +64,11 @@ class Table {
   }
 
   [[nodiscard]] bool is_header(std::string_view line) const { return line == header_; }
-  [[nodiscard]] bool has_scale() const {
+  /// A scale, or losses of steps.
+  [[nodiscard]] bool tells_a_run() const {
+    const auto has = [&](KeyRole role) { return std::ranges::find(keys_, role, &Key::role) != keys_.end(); };
     return names_.size() > 1 &&
-           std::any_of(keys_.begin(), keys_.end(), [](const Key& key) { return key.role == KeyRole::scale; });
+           (has(KeyRole::scale) || (has(KeyRole::loss) && (has(KeyRole::step) || has(KeyRole::epoch))));
   }
 
   [[nodiscard]] SeriesRow row(std::string_view line, std::uint64_t number, Series& series) const {
@@ -118,7 +120,7 @@ bool starts_like_csv(ByteView head, const Series& series) {
   const std::string line = first_line(head);
   constexpr std::size_t longest_header = 16384;
   if (line.size() > longest_header || line.find_first_of("=:{|") != line.npos) return false;
-  return Table(line, series).has_scale();
+  return Table(line, series).tells_a_run();
 }
 
 void read_csv(Input& input, Series& series) {
@@ -132,8 +134,7 @@ void read_csv(Input& input, Series& series) {
                  return false;
                }
                if (table->is_header(line.text) || line.is_cut) return false;  // a resumed run writes the header again
-               const SeriesRow row = table->row(line.text, line.number, series);
-               if (!row.scales.empty()) series.add(row);
+               series.add(table->row(line.text, line.number, series));
                return false;
              },
              {input.slice().before});

@@ -90,8 +90,7 @@ void read_json_lines(Input& input, Series& series) {
                std::string_view unit;
                SeriesRow row{.step = step_of(keys, series, unit), .line = line.number};
                for (const auto& [name, number] : keys.all) series.put(row, name, number.value, number.is_flag);
-               if (row.scales.empty()) return false;
-               if (!series.is_settled()) {
+               if (!row.scales.empty() && !series.is_settled()) {
                  // LoggerHook's means, and those of a whole epoch.
                  const bool is_mmengine = keys.has("data_time") && (keys.has("iter") || keys.has("epoch"));
                  series.settle(is_mmengine ? "mmengine-log" : "jsonl", is_mmengine || unit == "epoch");

@@ -93,13 +93,18 @@ void Series::put(SeriesRow& row, std::string_view name, double value, bool is_fl
   }
 }
 
-void Series::add_without_scale(const SeriesRow& row) {
+void Series::add_without_scale(SeriesRow row) {
+  if (row.loss && loss_rank_ && row.loss_rank > *loss_rank_) row.loss.reset();
+  if (row.loss && loss_rank_ && row.loss_rank < *loss_rank_) without_scale_ = {};
+  if (row.loss) loss_rank_ = row.loss_rank;
+  if (!row.step || (!row.loss && !row.grad_norm)) return;
   TraceStep step{.step = row.step, .line = row.line, .source = without_scale_.source(path_, kind_)};
   tell_losses(row, step);
   without_scale_.add(step, this);
 }
 
 void Series::add(const SeriesRow& row) {
+  if (row.scales.empty()) return add_without_scale(row);
   for (const auto& [index, value] : row.scales) {
     Candidate& candidate = *std::next(candidates_.begin(), static_cast<std::ptrdiff_t>(index));
     if (candidate.path != path_ || candidate.run.trace().sources.empty()) {
@@ -115,6 +120,7 @@ void Series::add(const SeriesRow& row) {
 }
 
 void Series::restart(std::int64_t step) {
+  without_scale_.restart(step);
   for (Candidate& candidate : candidates_) candidate.run.restart(step);
 }
 

@@ -44,9 +44,8 @@ class Series {
   [[nodiscard]] Key key(std::string_view name) const;
   /// Puts a number into `row`, if it is one that a trace tells. `is_flag`: it stands as true or false.
   void put(SeriesRow& row, std::string_view name, double value, bool is_flag = false);
+  /// A row without a scale counts, if it tells of a step, where no row has one.
   void add(const SeriesRow& row);
-  /// A row of what tells training losses: it counts where no row has a scale.
-  void add_without_scale(const SeriesRow& row);
   /// A start of the run at `step`.
   void restart(std::int64_t step);
   void warn(std::string_view code, const std::string& text) { warnings_.emplace_back(code, text); }
@@ -73,14 +72,15 @@ class Series {
   };
 
   Candidate* candidate(std::string_view name, const Key& key, std::size_t& index);
+  void add_without_scale(SeriesRow row);
 
   std::string kind_, tag_, path_, unit_;
   bool is_smoothed_ = false, is_settled_ = false;
   std::map<std::string, File, std::less<>> files_;  ///< of those of which there is something to say
   std::list<Candidate> candidates_;
-  Run without_scale_;
+  Run without_scale_;  ///< losses of the surest key, and gradient norms
   std::map<std::string, std::size_t, std::less<>> indices_;
-  std::map<KeyRole, std::pair<int, std::string>> chosen_;
+  std::optional<int> loss_rank_;  ///< of the losses in it
   std::vector<std::pair<std::string, std::string>> warnings_;
 };
 

@@ -57,8 +57,7 @@ class Rows {
     });
     row_.clear();
     if (!is_read) return series_.broken("JSON", begin_.line);
-    if (!is_of_training) return;
-    row.scales.empty() ? series_.add_without_scale(row) : series_.add(row);
+    if (is_of_training) series_.add(row);
   }
 
   Series& series_;

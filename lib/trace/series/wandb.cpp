@@ -128,7 +128,7 @@ void take_history(ByteView history, std::uint64_t record, Series& series) {
     if (item.name == "_step") row.step = static_cast<std::int64_t>(number->value);
     series.put(row, item.name, number->value, number->is_flag);
   }
-  if (!row.scales.empty()) series.add(row);
+  series.add(row);
 }
 
 }  // namespace

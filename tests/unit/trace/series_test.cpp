@@ -1,8 +1,16 @@
 // Tables, lines of JSON, event files: which numbers are the scale, and where a damaged file ends.
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
 #include "lib/base/crc32.hpp"
 #include "lib/base/crc32c.hpp"
 #include "lib/container/varint.hpp"
 #include "lib/trace/series/keys.hpp"
+
 #include "tests/catch.hpp"
 #include "tests/unit/trace/memory_files.hpp"
 
@@ -241,17 +249,34 @@ TEST_CASE("of several series the surest name is the scale, or the one that is as
   CHECK((*trace_of({{"m.jsonl", text}}, "scale").steps.begin()).after == 2.0);
 }
 
-TEST_CASE("tables, lines of JSON and event files without a scale tell nothing: whose losses they hold is not known") {
-  const std::string line = "{\"step\": 1, \"loss\": 0.0, \"grad_norm\": NaN}\n";
+TEST_CASE("tables, lines of JSON and event files without a scale tell the losses of their steps") {
+  const std::string nan_loss = event(2, "train/loss", std::numeric_limits<float>::quiet_NaN());
   const std::map<std::string, std::string> files = {
-      {"a.csv", "step,loss,grad_norm\n1,0.0,nan\n2,0.0,nan\n3,0.0,nan\n"},
-      {"a.jsonl", line + line + line},
-      {"events.out.tfevents.1.host", event(1, "train/loss", 0) + event(2, "train/loss", 0)},
+      {"a.csv", "epoch,step,train_loss,val_loss\n0,1,1.5,\n0,,,2.5\n0,2,nan,\n"},
+      {"a.jsonl", "{\"step\": 1, \"loss\": 1.5}\n{\"step\": 1, \"eval_loss\": 2.5}\n{\"step\": 2, \"loss\": NaN}\n"},
+      {"events.out.tfevents.1.host", event(1, "train/loss", 1.5F) + event(1, "val/loss", 2.5F) + nan_loss},
   };
   for (const auto& file : files) {
     INFO(file.first);
     const Trace trace = trace_of({file});
-    CHECK(trace.without_scale.empty());
-    CHECK(trace.sources.empty());
+    CHECK(trace.steps.empty());
+    REQUIRE(trace.without_scale.size() == 2);
+    const TraceStep first = *trace.without_scale.begin();
+    CHECK(first.step == 1);
+    CHECK(first.loss == 1.5F);
+    CHECK(std::isnan((*std::next(trace.without_scale.begin())).loss.value()));
   }
+}
+
+TEST_CASE("losses are those of the surest key, wherever in the file it begins, and none where no step is told") {
+  const auto losses = [](const std::string& text) {
+    std::vector<float> all;
+    for (const TraceStep& step : trace_of({{"a.jsonl", text}}).without_scale) all.push_back(step.loss.value_or(-1));
+    return all;
+  };
+  CHECK(
+      losses("{\"step\": 1, \"box_loss\": 9.0}\n{\"step\": 1, \"train_loss\": 1.5}\n{\"step\": 2, \"box_loss\": 9.0}\n"
+             "{\"step\": 2, \"train_loss\": 1.25}\n") == std::vector<float>{1.5F, 1.25F});
+  CHECK(losses("{\"loss\": 9.0}\n").empty());
+  CHECK(losses("{\"step\": 1, \"loss\": 9.0}\n{\"step\": 2, \"loss\": 9.0, \"loss_scale\": 2.0}\n").empty());
 }
