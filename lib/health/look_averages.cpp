@@ -55,6 +55,14 @@ void look_for_low(const Examination& run, std::vector<Symptom>& found) {
 void look_for_averages(const Examination& run, std::vector<Symptom>& found) {
   const ScaleAverages& averages = run.averages;
   if (run.course.has_scale || averages.reports == 0) return;
+  if (averages.broken_reports == 0 && averages.least == 1 && averages.greatest == 1) {
+    return found.push_back(
+        {"not-scaled",
+         fmt::format("the scale is printed as 1 throughout ({}): bfloat16 or float32, which need none",
+                     reports_text(averages.reports)),
+         averages.first,
+         {{"reports", static_cast<double>(averages.reports)}}});
+  }
   if (averages.broken_reports > 0) {
     look_for_broken(averages, found);
   } else {

@@ -1,4 +1,5 @@
-// ESPnet 2, FunASR: train/trainer.py. What it prints is a mean over the batches of the line.
+// ESPnet 2 (202304 and later print the scale), FunASR: train/trainer.py. What it prints is a mean over those batches of
+// the line that were not skipped; the scale is 1 where there is no scaler.
 #include "lib/trace/text/shapes.hpp"
 
 namespace tare {
@@ -8,17 +9,34 @@ namespace {
 using enum Fact;
 
 constexpr LineField espnet_mean[] = {
-    {epoch, "INFO: "},         {from_step, "epoch:train:", true, '-'}, {batch, "-", true},
-    {grad_norm, "grad_norm="}, {smoothed, "grad_scale=", true},
+    {epoch, "INFO: "},         {from_step, "epoch:train:", true, '-'},
+    {batch, "-", true},        {loss, " loss="},
+    {grad_norm, "grad_norm="}, {smoothed, "_scale=", true},
+};
+
+constexpr LineField espnet_without_scale[] = {
+    {loss, " loss=", true},
+    {grad_norm, "grad_norm="},
 };
 
 constexpr LineShape espnet_lines[] = {
+    {.kind = "espnet-log",
+     .needle = "loss_scale=",
+     .also = "epoch:train:",
+     .fields = espnet_mean,
+     .meaning = Meaning::moment},
     {.kind = "espnet-log",
      .needle = "grad_scale=",
      .also = "epoch:train:",
      .fields = espnet_mean,
      .meaning = Meaning::moment},
     {.kind = "espnet-log", .needle = "Skipping updating the model", .overflow = true},
+    {.kind = "espnet-log",
+     .needle = " loss=",
+     .also = "epoch:train:",
+     .without = "_scale=",
+     .fields = espnet_without_scale,
+     .meaning = Meaning::aside},
 };
 
 }  // namespace

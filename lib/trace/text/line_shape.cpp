@@ -68,7 +68,9 @@ std::optional<Number> find_number(const LineField& field, std::string_view text,
     if (field.is_whole && !begins_a_name(text, at)) continue;
     const auto number = number_at(text, at + field.label.size(), field.fact);
     if (!number || !is_followed(text, number->end, field.behind)) continue;
-    if (text.substr(number->end).starts_with('%')) continue;  // how much of it is done: "steps:  12%"
+    const char next = number->end < text.size() ? text[number->end] : ' ';
+    if (next == '%') continue;  // how much of it is done: "steps:  12%"
+    if (field.is_whole && std::isalnum(static_cast<unsigned char>(next)) != 0) continue;  // "scale 512x512"
     if (is_cut && number->end == text.size()) return {};
     return number;
   }

@@ -140,7 +140,21 @@ std::uint32_t Log::source_of(const LineShape& shape) {
   return run_->source(path_, is_own ? shape.kind : sure_kind_);
 }
 
+/// A name that may be of anything is a loss scale's from the first great power of two on, unless lines tell a surer
+/// one.
+bool Log::is_scale(const Facts& facts) {
+  constexpr double least = 256;
+  if (!facts.shape->is_doubtful) {
+    has_sure_scale_ = has_sure_scale_ || !is_of_losses(facts.shape->meaning);
+    return true;
+  }
+  const double value = facts.get(Fact::printed).value_or(0);
+  has_great_scale_ = has_great_scale_ || (is_power_of_two(value) && value >= least);
+  return has_great_scale_ && !has_sure_scale_;
+}
+
 void Log::tell(const Facts& facts) {
+  if (!is_scale(facts)) return tell_aside(facts);
   if (facts.shape->is_kind_sure && facts.shape->kind == "deepspeed-log") sure_kind_ = facts.shape->kind;
   switch (facts.shape->meaning) {
     case Meaning::event:
@@ -437,7 +451,8 @@ void Log::tell_moment(const Facts& facts) {
 
 void Log::tell_aside(const Facts& facts) {
   TraceStep step = step_of(facts);
-  if (facts.has(Fact::step) && !step.step) return;
+  const bool tells_some = step.loss || step.grad_norm;
+  if (!tells_some || (facts.has(Fact::step) && !step.step)) return;
   step.source = aside_.source(path_, facts.shape->kind);
   aside_.add(step, facts.shape);
 }

@@ -58,6 +58,7 @@ class Log {
   void tell_report(const Facts& facts);
   void tell_moment(const Facts& facts);
   bool stays_open();
+  bool is_scale(const Facts& facts);
   void tell_aside(const Facts& facts);
   void warn_of(const Facts& facts, std::string_view code);
   [[nodiscard]] TraceStep step_of(const Facts& facts);
@@ -91,6 +92,7 @@ class Log {
   std::optional<std::uint64_t> last_total_;
   std::uint64_t events_ = 0;  ///< overflows told one by one since the last report
   bool has_moments_ = false;
+  bool has_great_scale_ = false, has_sure_scale_ = false;
   bool is_dead_ = false;  ///< what was told last is the exception that ended the run
   Numbering numbering_ = Numbering::unknown;
   std::vector<Event> unnumbered_;  ///< events from the first whose iteration counts from nobody knows where

@@ -67,6 +67,12 @@ constexpr auto rarer_names = std::to_array<LineField>({
     {printed, "get_scale()"},     {printed, "scaler", true},
 });
 constexpr auto other_scale = joined(losses, steps, rarer_names, norms);
+constexpr auto bare_scale = joined(losses, steps,
+                                   std::to_array<LineField>({
+                                       {.fact = printed, .label = "scale", .is_whole = true},
+                                       {.fact = printed, .label = "Scale", .is_required = true, .is_whole = true},
+                                   }),
+                                   norms);
 
 /// Also torchtitan's, nanotron's, NeMo's, litgpt's and diffusion-pipe's.
 constexpr auto own_words_without_scale = joined(losses, required_loss, steps, norms);
@@ -87,6 +93,11 @@ constexpr LineField own_words_scale[] = {
 };
 
 constexpr LineShape own_words_lines[] = {
+    {.kind = "log",
+     .needle = "| scale: ",
+     .also = "global iter",
+     .fields = own_words_scale,
+     .meaning = Meaning::report},
     {.kind = "log",
      .needle = "loss_scale",
      .without = "Epoch: [",
@@ -116,6 +127,13 @@ constexpr LineShape own_words_lines[] = {
      .meaning = Meaning::moment,
      .is_last_resort = true},
     {.kind = "log",
+     .needle = "cale",
+     .without = "Epoch: [",
+     .fields = bare_scale,
+     .meaning = Meaning::moment,
+     .is_last_resort = true,
+     .is_doubtful = true},
+    {.kind = "log",
      .needle = "loss",
      .without = evaluation,
      .fields = own_words_without_scale,
@@ -129,11 +147,6 @@ constexpr LineShape own_words_lines[] = {
      .is_last_resort = true},
     {.kind = "log", .needle = "Loss: ", .also = "Train Epoch: ", .fields = train_epoch, .meaning = Meaning::aside},
     {.kind = "log", .needle = "|Loss: ", .fields = torchtune_bar, .meaning = Meaning::aside},
-    {.kind = "log",
-     .needle = "| scale: ",
-     .also = "global iter",
-     .fields = own_words_scale,
-     .meaning = Meaning::report},
 };
 
 }  // namespace

@@ -72,6 +72,14 @@ TEST_CASE("averages below 8 in three reports and at the end are a low scale") {
   CHECK(averages({0}).codes() == Codes{"low-scale", "averages-alone"});
 }
 
+TEST_CASE("averages that are 1 in every report are of a run without a scaler, as ESPnet prints it, and no low scale") {
+  MadeRun run = averages({1, 1, 1, 1});
+  CHECK(run.codes() == Codes{"not-scaled"});
+  CHECK(examine(run.trace(), {}).front().message ==
+        "the scale is printed as 1 throughout (4 reports): bfloat16 or float32, which need none");
+  CHECK(averages({2, 1, 1, 1}).codes() == Codes{"low-scale", "averages-alone"});
+}
+
 TEST_CASE("averages beside steps whose scale is told say nothing of their own") {
   MadeRun run = averages({65536, 0.5, 0.5, 0.5});
   run.clean(65536, 200);

@@ -73,6 +73,39 @@ TEST_CASE("lines of PyTorch's examples, of open_clip and of torchtune tell their
   CHECK(torchtune.loss == 1.25F);
 }
 
+TEST_CASE(
+    "a bare scale beside a step is a loss scale's where it begins with a great power of two, and nothing else's") {
+  const Trace scaled = trace_of_log(
+      "scale: 65536.0\nstep 104 loss 1.5 scale 65536.0\n[step   105] loss=nan scale=32768\n[step   106] loss=1.5 "
+      "scale=128\n");
+  REQUIRE(scaled.steps.size() == 3);
+  CHECK((*scaled.steps.begin()).step == 104);
+  CHECK((*scaled.steps.begin()).after == 65536.0);
+  for (const char* line : {"step 5 loss 1.5 scale 4", "step 5 loss 1.5 scale 300", "step 5 loss 1.5 logit scale 512",
+                           "step 5 loss 1.5 scale 512x512", "step 5 loss 1.5 lr_scale 512"}) {
+    INFO(line);
+    const Trace trace = trace_of_log(std::string(line) + "\n");
+    CHECK(trace.steps.empty());
+    CHECK(trace.without_scale.size() == 1);
+  }
+  const Trace surer = trace_of_log("step 1 loss_scale 1024\nstep 2 scale 512\nstep 3 loss_scale 1024\n");
+  CHECK(surer.steps.size() == 2);
+}
+
+TEST_CASE("ESPnet's mean of the scale goes by the name of its own trainer, and that of a run without a scaler is 1") {
+  const Trace trace = trace_of_log(
+      "[node] 2023-11-02 03:04:05,006 (trainer:756) INFO: 1epoch:train:1-1020batch: iter_time=1.2e-04, "
+      "forward_time=0.171, loss_ctc=401.5, loss=310.2, backward_time=0.201, grad_norm=201.114, clip=100.000, "
+      "loss_scale=1.049e+06, optim_step_time=0.094, optim0_lr0=2.5e-06, train_time=1.1\n");
+  REQUIRE(trace.steps.size() == 1);
+  CHECK((*trace.steps.begin()).smoothed == 1049000.0);
+  CHECK((*trace.steps.begin()).step == 1020);
+  CHECK((*trace.steps.begin()).loss == 310.2F);
+  CHECK(only_aside("[PC] 2020-11-11 16:36:33,446 (trainer:486) INFO: 5epoch:train:3376-3750batch: iter_time=0.001, "
+                   "forward_time=0.005, loss=1.733, backward_time=0.005, lr_0=0.100, train_time=0.014")
+            .loss == 1.733F);
+}
+
 TEST_CASE("what trainers say as they end a run of a lost loss is told") {
   for (const char* line : {
            "FloatingPointError: Loss became infinite or NaN at iteration=57!",
