@@ -55,7 +55,8 @@ void look_for_low(const Examination& run, std::vector<Symptom>& found) {
 void look_for_averages(const Examination& run, std::vector<Symptom>& found) {
   const ScaleAverages& averages = run.averages;
   if (run.course.has_scale || averages.reports == 0) return;
-  if (averages.broken_reports == 0 && averages.least == 1 && averages.greatest == 1) {
+  const bool is_one = averages.least == 1 && averages.greatest == 1;
+  if (is_one && averages.broken_reports == 0 && averages.reports >= least_low_averages) {
     return found.push_back(
         {"not-scaled",
          fmt::format("the scale is printed as 1 throughout ({}): bfloat16 or float32, which need none",
