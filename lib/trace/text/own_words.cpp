@@ -85,6 +85,10 @@ constexpr LineField train_epoch[] = {{.fact = loss, .label = "Loss: ", .is_requi
 /// torchtune's bars.
 constexpr LineField torchtune_bar[] = {{step, "|", true, '|'}, {loss, "|Loss: ", true}};
 
+/// What trainers warn of, in words that many have from each other: "Found infinite gradient. ... The current scale is
+/// 65536.0", "NaN in gradients, skipping step. Current scale: 65536.0".
+constexpr LineField skipped_at[] = {{before, "urrent scale is"}, {before, "urrent scale", true}};
+
 /// MiniLLM's trainer.
 constexpr LineField own_words_scale[] = {
     {step, "global iter", true},
@@ -93,6 +97,12 @@ constexpr LineField own_words_scale[] = {
 };
 
 constexpr LineShape own_words_lines[] = {
+    {.kind = "log",
+     .needle = "urrent scale",
+     .also = "nfinite gradient;kipping",
+     .fields = skipped_at,
+     .overflow = true,
+     .is_kind_sure = false},
     {.kind = "log",
      .needle = "| scale: ",
      .also = "global iter",

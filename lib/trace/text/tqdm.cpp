@@ -19,6 +19,23 @@ constexpr LineField tqdm_bar_with_scale[] = {
     {loss, "step_loss="},         {loss, " loss="},
 };
 
+constexpr LineField tqdm_bar_with_bare_scale[] = {
+    {epoch, "Epoch", false, ':'},
+    {step, "| ", true, '/'},
+    {per_epoch, "/", true},
+    {.fact = printed, .label = "scale=", .is_whole = true},
+    {.fact = printed, .label = "Scale=", .is_required = true, .is_whole = true},
+    {loss, " loss="},
+    {loss, " Loss="},
+};
+
+constexpr LineField tqdm_bar_capital[] = {
+    {epoch, "Epoch", false, ':'},
+    {step, "| ", true, '/'},
+    {per_epoch, "/", true},
+    {loss, " Loss=", true},
+};
+
 constexpr LineShape tqdm_lines[] = {
     {.kind = "tqdm-bar",
      .needle = "cale",
@@ -26,6 +43,21 @@ constexpr LineShape tqdm_lines[] = {
      .without = "global_step=;v_num=",
      .fields = tqdm_bar_with_scale,
      .meaning = Meaning::moment,
+     .is_last_resort = true},
+    {.kind = "tqdm-bar",
+     .needle = "cale=",
+     .also = "it/s, ;s/it, ",
+     .without = "global_step=;v_num=",
+     .fields = tqdm_bar_with_bare_scale,
+     .meaning = Meaning::moment,
+     .is_last_resort = true,
+     .is_doubtful = true},
+    {.kind = "tqdm-bar",
+     .needle = "Loss=",
+     .also = "it/s, ;s/it, ",
+     .without = "global_step=",
+     .fields = tqdm_bar_capital,
+     .meaning = Meaning::aside,
      .is_last_resort = true},
     {.kind = "tqdm-bar",
      .needle = "loss",

@@ -1,6 +1,7 @@
 // What logs without a scale tell of losses, each in its trainer's own lines.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,29 @@ TEST_CASE(
   }
   const Trace surer = trace_of_log("step 1 loss_scale 1024\nstep 2 scale 512\nstep 3 loss_scale 1024\n");
   CHECK(surer.steps.size() == 2);
+}
+
+TEST_CASE("a bar shows a bare scale as a line does") {
+  const Trace trace = trace_of_log(
+      "Epoch 1:  10%|█         | 100/1000 [00:10<01:30, 10.00it/s, Loss=0.5, Dice=0.5, Scale=65536]\n"
+      "Epoch 1:  20%|██        | 200/1000 [00:20<01:20, 10.00it/s, Loss=0.25, Dice=0.5, Scale=32768]\n");
+  REQUIRE(trace.steps.size() == 2);
+  CHECK((*std::next(trace.steps.begin())).after == 32768.0);
+  CHECK((*std::next(trace.steps.begin())).loss == 0.25F);
+  CHECK(only_aside("Epoch 1:  10%|█    | 100/1000 [00:10<01:30, 10.00it/s, Loss=0.5, guidance_scale=7.5]").loss ==
+        0.5F);
+}
+
+TEST_CASE("warnings of an infinite gradient that name the scale are overflows that ran with it") {
+  const Trace trace = trace_of_log(
+      "Found infinite gradient. This may be caused by the gradient scaler. The current scale is 65536.0. This warning "
+      "can be "
+      "ignored.\n[WARN] NaN/Inf detected in gradients, skipping step. Current scale: 32768.0\n"
+      "The current scale is 512.0\n");
+  REQUIRE(trace.steps.size() == 2);
+  CHECK((*trace.steps.begin()).scale == 65536.0);
+  CHECK((*trace.steps.begin()).overflow == true);
+  CHECK((*std::next(trace.steps.begin())).scale == 32768.0);
 }
 
 TEST_CASE("ESPnet's mean of the scale goes by the name of its own trainer, and that of a run without a scaler is 1") {
