@@ -63,8 +63,8 @@ constexpr auto rarer_names = std::to_array<LineField>({
     {printed, "loss_scaler"},     {printed, "rad scale"},     {printed, "rad Scale"},    {printed, "gradscale"},
     {printed, "radient scale"},   {printed, "radient_scale"}, {printed, "rad_scaler"},   {printed, "radScaler"},
     {printed, "radScaler scale"}, {printed, "amp_scale"},     {printed, "amp scale"},    {printed, "fp16_scale"},
-    {printed, "cur_scale"},       {printed, "dynamic_scale"}, {printed, "scaler_scale"}, {printed, "scaler scale"},
-    {printed, "get_scale()"},     {printed, "scaler", true},
+    {printed, "cur_scale"},       {printed, "dynamic_scale"}, {printed, "scaler_scale"}, {printed, "caler scale"},
+    {printed, "oss Scaler"},      {printed, "oss scaler"},    {printed, "get_scale()"},  {printed, "scaler", true},
 });
 constexpr auto other_scale = joined(losses, steps, rarer_names, norms);
 constexpr auto bare_scale = joined(losses, steps,
