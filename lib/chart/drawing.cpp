@@ -6,19 +6,20 @@ namespace tare::chart {
 namespace {
 
 constexpr double picture_width = 960, picture_height = 400;
-constexpr double left = 64, right = 40, top = 40, bottom = 56;
-constexpr double plot_width = picture_width - left - right, plot_height = picture_height - top - bottom;
+constexpr double left_margin = 64, right_margin = 40, top_margin = 40, bottom_margin = 56;
+constexpr double plot_width = picture_width - left_margin - right_margin,
+                 plot_height = picture_height - top_margin - bottom_margin;
 constexpr std::size_t most_points = 6000;
 constexpr std::size_t most_events = 3000;
 /// Lines at either end are drawn whole.
-constexpr double margin = 4;
+constexpr double line_margin = 4;
 
 double x_of(double x, const Frame& frame) {
   return (x - frame.left) / (frame.right - frame.left) * plot_width;
 }
 
 double y_of_octave(double at, const Frame& frame) {
-  return margin + (frame.top - at) / (frame.top - frame.bottom) * (plot_height - 2 * margin);
+  return line_margin + (frame.top - at) / (frame.top - frame.bottom) * (plot_height - 2 * line_margin);
 }
 
 double y_of(double value, const Frame& frame) {
@@ -38,14 +39,15 @@ std::vector<double> events_of(const Curve& curve, const Frame& frame) {
 
 void add_axes(Drawing& drawing, const Frame& frame) {
   for (const double tick : octave_ticks(frame, 10)) {
-    const double y = top + y_of_octave(tick, frame);
+    const double y = top_margin + y_of_octave(tick, frame);
     drawing.grid.push_back(y);
     const bool is_one = tick == 0;
-    drawing.octaves.push_back({{left - 8, y + 4}, is_one ? "1" : "2", is_one ? "" : fmt::format("{:.0f}", tick)});
+    drawing.octaves.push_back(
+        {{left_margin - 8, y + 4}, is_one ? "1" : "2", is_one ? "" : fmt::format("{:.0f}", tick)});
   }
-  drawing.step_labels_y = picture_height - bottom + 18;
+  drawing.step_labels_y = picture_height - bottom_margin + 18;
   for (const double tick : x_ticks(frame, 8)) {
-    drawing.step_labels.push_back({left + x_of(tick, frame), step_text(tick)});
+    drawing.step_labels.push_back({left_margin + x_of(tick, frame), step_text(tick)});
   }
 }
 
@@ -61,13 +63,13 @@ Drawing drawing_of(const Curve& curve) {
   const Frame frame = frame_of(curve);
   Drawing drawing;
   drawing.paper = {0, 0, picture_width, picture_height};
-  drawing.plot = {left, top, plot_width, plot_height};
+  drawing.plot = {left_margin, top_margin, plot_width, plot_height};
   drawing.title = curve.title;
-  drawing.title_place = {left, 24};
+  drawing.title_place = {left_margin, 24};
   drawing.unit = curve.unit;
-  drawing.unit_place = {picture_width - right, picture_height - bottom + 36};
+  drawing.unit_place = {picture_width - right_margin, picture_height - bottom_margin + 36};
   drawing.legend = legend_of(curve);
-  drawing.legend_place = {left, picture_height - bottom + 36};
+  drawing.legend_place = {left_margin, picture_height - bottom_margin + 36};
   add_axes(drawing, frame);
   for (const Point& point : thinned(curve.points, most_points)) {
     drawing.corners.push_back({x_of(point.x, frame), y_of(point.value, frame)});
@@ -76,8 +78,10 @@ Drawing drawing_of(const Curve& curve) {
   drawing.events = events_of(curve, frame);
   drawing.event_height = 9;
   for (const Mark& mark : curve.marks) {
-    drawing.marks.push_back(
-        {{left + x_of(mark.x, frame), top + y_of(mark.value, frame)}, mark.label, mark.is_good, mark.is_bad});
+    drawing.marks.push_back({{left_margin + x_of(mark.x, frame), top_margin + y_of(mark.value, frame)},
+                             mark.label,
+                             mark.is_good,
+                             mark.is_bad});
   }
   return drawing;
 }

@@ -14,7 +14,7 @@ namespace tare::chart {
 namespace {
 
 constexpr double pixels_a_unit = 2;
-constexpr Colour paper{0xff, 0xff, 0xff}, ink{0x1f, 0x23, 0x28}, faint{0x8c, 0x95, 0x9f}, grid{0xe4, 0xe7, 0xeb},
+constexpr Colour white{0xff, 0xff, 0xff}, ink{0x1f, 0x23, 0x28}, faint{0x8c, 0x95, 0x9f}, grid{0xe4, 0xe7, 0xeb},
     curve_line{0x09, 0x69, 0xda}, bad{0xcf, 0x22, 0x2e}, good{0x1a, 0x7f, 0x37};
 constexpr double letter_size = 13, title_size = 15, exponent_size = 10;
 constexpr double letter_width = 1.1, title_width = 1.7;
@@ -49,12 +49,12 @@ void draw_curve(Raster& raster, const Drawing& drawing) {
 }
 
 Raster raster_of(const Drawing& drawing) {
-  Raster raster(drawing.paper, pixels_a_unit, paper);
+  Raster raster(drawing.paper, pixels_a_unit, white);
   raster.text(escaped(drawing.title), drawing.title_place, {{ink, title_width}, title_size});
   draw_axes(raster, drawing);
   draw_curve(raster, drawing);
   for (const DrawnMark& mark : drawing.marks) {
-    raster.disc(mark.place, 5.75, paper);
+    raster.disc(mark.place, 5.75, white);
     raster.disc(mark.place, 4.25, mark.is_bad ? bad : mark.is_good ? good : faint);
   }
   raster.text(drawing.legend, drawing.legend_place, {{faint, letter_width}, letter_size});

@@ -12,7 +12,7 @@
 namespace tare {
 namespace {
 
-constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max();
 
 [[noreturn]] void throw_senseless() {
   throw Hdf5NotRead{"a chunked dataset whose index makes no sense"};
@@ -24,7 +24,7 @@ class ChunkReader {
       : file_(file), layout_(layout), grid_(largest_shape(header), layout) {
     is_packed_ = header.find(Hdf5MessageType::filters) != nullptr;
     for (const std::uint64_t size : layout.chunk) {
-      if (size == 0 || bytes_ > most / size) throw_senseless();
+      if (size == 0 || bytes_ > most_bytes / size) throw_senseless();
       bytes_ *= size;
     }
   }
@@ -204,7 +204,7 @@ Hdf5Grid::Hdf5Grid(const std::vector<std::uint64_t>& sizes, const Hdf5Layout& la
     if (layout.chunk[i] == 0) throw_senseless();
     const std::uint64_t along = sizes[i] / layout.chunk[i] + (sizes[i] % layout.chunk[i] != 0 ? 1 : 0);
     counts_.push_back(std::max<std::uint64_t>(along, 1));
-    count_ = along != 0 && count_ > most / along ? most : count_ * along;
+    count_ = along != 0 && count_ > most_bytes / along ? most_bytes : count_ * along;
   }
 }
 

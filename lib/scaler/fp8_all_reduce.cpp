@@ -16,7 +16,7 @@ using kernels::Tensor;
 using kernels::fp8::Factor;
 using kernels::fp8::Slots;
 
-constexpr std::uint64_t block = 4096;  // elements that are added up at once
+constexpr std::uint64_t block_elements = 4096;  // elements that are added up at once
 
 double mu_of(const Slots& slots, std::uint32_t slot, std::uint64_t ranks) {
   return slots.mu != nullptr ? slots.mu[slot] : 1 / std::sqrt(static_cast<double>(ranks));
@@ -151,9 +151,9 @@ void Fp8AllReduce::add_up(const Stretch& stretch, std::uint64_t share) {
   const Shared& by = shared_[stretch.tensor];
   if (!by.is_finite) return;
   const std::array<float, 256> values = each_byte<float>(by.format, Dtype::f32, 1.0f);
-  float sums[block];
-  for (std::uint64_t done = 0; done < stretch.count; done += block) {
-    const std::uint64_t count = std::min(block, stretch.count - done);
+  float sums[block_elements];
+  for (std::uint64_t done = 0; done < stretch.count; done += block_elements) {
+    const std::uint64_t count = std::min(block_elements, stretch.count - done);
     const std::uint64_t at = stretch.at + done;
     std::fill_n(sums, count, 0.0f);
     for (std::uint64_t rank = 0; rank < ranks_; ++rank) {

@@ -18,8 +18,8 @@ namespace tare {
 namespace {
 
 constexpr std::size_t most_folders = 4096;
-constexpr std::uint32_t moves = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE;
-constexpr std::uint32_t watched = moves | IN_MODIFY | IN_ONLYDIR;
+constexpr std::uint32_t move_events = IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE;
+constexpr std::uint32_t watched = move_events | IN_MODIFY | IN_ONLYDIR;
 
 struct FileSystem {
   std::uint32_t magic;
@@ -114,7 +114,7 @@ Changes::Seen Changes::wait(std::chrono::milliseconds most) {
       inotify_event event{};
       std::memcpy(&event, buffer.data() + at, sizeof event);
       seen.is_changed = true;
-      seen.is_moved = seen.is_moved || (event.mask & (moves | IN_Q_OVERFLOW | IN_IGNORED)) != 0;
+      seen.is_moved = seen.is_moved || (event.mask & (move_events | IN_Q_OVERFLOW | IN_IGNORED)) != 0;
       at += sizeof event + event.len;
     }
   }

@@ -33,7 +33,7 @@ constexpr auto losses = std::to_array<LineField>({
     {loss, "Loss"},
 });
 constexpr auto required_loss = std::to_array<LineField>({{loss, "Loss", true}});
-constexpr auto steps = std::to_array<LineField>({
+constexpr auto step_names = std::to_array<LineField>({
     {step, "global_step"},
     {step, "step"},
     {step, "Step"},
@@ -50,7 +50,7 @@ constexpr auto norms = std::to_array<LineField>({
 });
 
 constexpr auto with_scale(std::string_view label) {
-  return joined(losses, steps, std::to_array<LineField>({{printed, label, true}}), norms);
+  return joined(losses, step_names, std::to_array<LineField>({{printed, label, true}}), norms);
 }
 
 constexpr auto loss_scale = with_scale("loss_scale");
@@ -66,8 +66,8 @@ constexpr auto rarer_names = std::to_array<LineField>({
     {printed, "cur_scale"},       {printed, "dynamic_scale"}, {printed, "scaler_scale"}, {printed, "caler scale"},
     {printed, "oss Scaler"},      {printed, "oss scaler"},    {printed, "get_scale()"},  {printed, "scaler", true},
 });
-constexpr auto other_scale = joined(losses, steps, rarer_names, norms);
-constexpr auto bare_scale = joined(losses, steps,
+constexpr auto other_scale = joined(losses, step_names, rarer_names, norms);
+constexpr auto bare_scale = joined(losses, step_names,
                                    std::to_array<LineField>({
                                        {.fact = printed, .label = "scale", .is_whole = true},
                                        {.fact = printed, .label = "Scale", .is_required = true, .is_whole = true},
@@ -75,7 +75,7 @@ constexpr auto bare_scale = joined(losses, steps,
                                    norms);
 
 /// Also torchtitan's, nanotron's, NeMo's, litgpt's and diffusion-pipe's.
-constexpr auto own_words_without_scale = joined(losses, required_loss, steps, norms);
+constexpr auto own_words_without_scale = joined(losses, required_loss, step_names, norms);
 /// What is told of an evaluation is no loss of the run.
 constexpr std::string_view evaluation = "alid;eval;Eval;val_loss;val loss;Val loss;Val Loss;test;Test";
 
