@@ -1,4 +1,4 @@
-// ESPnet 2 (202304 and later print the scale), FunASR: train/trainer.py. What it prints is a mean over those batches of
+// ESPnet 2 (since 2023 with the scale), FunASR: train/trainer.py. What it prints is a mean over those batches of
 // the line that were not skipped; the scale is 1 where there is no scaler.
 #include "lib/trace/text/shapes.hpp"
 

@@ -1,8 +1,7 @@
-// What trainers say of a loss that is no number, most of them as the last thing that they do. Source: detectron2 0.6,
-// engine/train_loop.py, _write_metrics; DETR, engine.py, as MAE, BEiT, DINO and Swin V2 have it from there; mmengine
-// 0.10, hooks, CheckInvalidLossHook of mmdet 3.3; Lightning 2.6, loops/utilities and callbacks/early_stopping.py;
-// Keras 3.5, callbacks/terminate_on_nan.py; TensorFlow 2.16, estimator's basic_session_run_hooks.py; Composer 0.28,
-// callbacks/nan_monitor.py; AllenNLP 2.10, gradient_descent_trainer.py; Megatron-LM core 0.12, pretrain_gpt.py.
+// What trainers say of a loss that is no number, most of them as the last thing that they do. Source: detectron2,
+// engine/train_loop.py; DETR, engine.py, as MAE, BEiT and DINO have it from there; mmdet, CheckInvalidLossHook;
+// Lightning, finite checks and EarlyStopping; Keras and MindSpore, which end at an invalid loss; TensorFlow,
+// NanTensorHook; Composer, NaNMonitor; AllenNLP, the trainer; Megatron-LM, pretrain_gpt.py.
 #include "lib/trace/text/shapes.hpp"
 
 namespace tare {
@@ -26,6 +25,7 @@ constexpr LineShape lost_loss_lines[] = {
     said("NaN loss during training"),
     said("rain loss contains a NaN"),
     said("nan loss encountered"),
+    said("NaN loss encountered"),
     said("in local forward loss calculation", "found NaN;found Inf"),
 };
 

@@ -143,6 +143,7 @@ TEST_CASE("what trainers say as they end a run of a lost loss is told") {
            "NanLossDuringTrainingError: NaN loss during training.",
            "RuntimeError: Train loss contains a NaN.",
            "ValueError: nan loss encountered",
+           "ValueError: NaN loss encountered during training.",
            "Rank 3, node n1, device 3, iteration 57: Unexpected result nan (message='found NaN in local forward loss "
            "calculation')",
        }) {
