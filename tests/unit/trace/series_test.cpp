@@ -2,9 +2,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <cmath>
-#include <iterator>
-#include <limits>
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/crc32c.hpp"
