@@ -141,16 +141,17 @@ std::uint32_t Log::source_of(const LineShape& shape) {
 }
 
 /// A name that may be of anything is a loss scale's from the first great power of two on, unless lines tell a surer
-/// one.
+/// one; sizes of images are great, too, and seldom powers of two one and all.
 bool Log::is_scale(const Facts& facts) {
-  constexpr double least = 256;
+  constexpr double least = 1024;
   if (!facts.shape->is_doubtful) {
     has_sure_scale_ = has_sure_scale_ || !is_of_losses(facts.shape->meaning);
     return true;
   }
   const double value = facts.get(Fact::printed).value_or(0);
+  const bool is_possible = is_power_of_two(value) || value < 1 || !std::isfinite(value);
   has_great_scale_ = has_great_scale_ || (is_power_of_two(value) && value >= least);
-  return has_great_scale_ && !has_sure_scale_;
+  return is_possible && has_great_scale_ && !has_sure_scale_;
 }
 
 void Log::tell(const Facts& facts) {

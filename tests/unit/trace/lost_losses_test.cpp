@@ -89,6 +89,8 @@ TEST_CASE(
     CHECK(trace.steps.empty());
     CHECK(trace.without_scale.size() == 1);
   }
+  CHECK(trace_of_log("step 5 loss 1.5 scale 512\nstep 6 loss 1.5 scale 608\n").steps.empty());
+  CHECK(trace_of_log("step 5 scale 1024\nstep 6 scale 1216\nstep 7 scale 0.0\nstep 8 scale nan\n").steps.size() == 3);
   const Trace surer = trace_of_log("step 1 loss_scale 1024\nstep 2 scale 512\nstep 3 loss_scale 1024\n");
   CHECK(surer.steps.size() == 2);
 }

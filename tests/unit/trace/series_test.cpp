@@ -7,7 +7,6 @@
 #include "lib/base/crc32c.hpp"
 #include "lib/container/varint.hpp"
 #include "lib/trace/series/keys.hpp"
-
 #include "tests/catch.hpp"
 #include "tests/unit/trace/memory_files.hpp"
 
