@@ -46,6 +46,14 @@ void StoredTensors::put(Node& node, Kind kind, StoredTensor stored) {
   tensors_.push_back(std::move(stored));
 }
 
+const StoredTensor& StoredTensors::at(NodeId node) const {
+  const Node& found = (*tree_)[node];
+  const bool is_one = found.kind == Kind::tensor || found.kind == Kind::array;
+  if (is_one && static_cast<std::uint64_t>(found.as.integer) < tensors_.size()) return of(found);
+  throw Error(Status::refused,
+              "what is to be changed is no array; in a file of this kind elements of arrays can be, and nothing else");
+}
+
 void StoredTensors::install(const std::shared_ptr<StoredTensors>& tensors, Tree& tree) {
   tensors->tree_ = &tree;
   tree.install(tensors);

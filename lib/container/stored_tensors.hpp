@@ -33,7 +33,9 @@ class StoredTensors final : public TensorReader {
 
   /// Which one the node stands for, in the order of `add`. REQUIRES: a node that `add` gave.
   [[nodiscard]] std::size_t index(NodeId node) const { return static_cast<std::size_t>((*tree_)[node].as.integer); }
-  [[nodiscard]] const StoredTensor& at(NodeId node) const { return of((*tree_)[node]); }
+  /// Throws `refused` where the node is none: what is to be changed may be any.
+  [[nodiscard]] const StoredTensor& at(NodeId node) const;
+  /// REQUIRES: a node that `add` gave.
   [[nodiscard]] const StoredTensor& of(const Node& node) const {
     return tensors_[static_cast<std::size_t>(node.as.integer)];
   }

@@ -129,7 +129,9 @@ std::vector<PartChange> TensorBundle::change_parts(std::span<const NodeChange> c
     for (Patch& run : differing_runs(before, after, place.offset, what)) patches.push_back(std::move(run));
   };
   for (const NodeChange& change : changes) {
-    const Held& held = held_.at(change.node);
+    const auto known = held_.find(change.node);
+    if (known == held_.end()) throw Error(Status::refused, change.meaning + ": is no variable of the checkpoint");
+    const Held& held = known->second;
     const BundleItem& item = *held.item;
     if (!held.is_sound || item.crc_place.size != crc32c_size) {
       throw Error(Status::corrupt, fmt::format("{}: its checksum in the index does not hold", item.key),

@@ -71,6 +71,19 @@ TEST_CASE("a message says what a file looks like") {
   CHECK(message_of(zip.bytes()).find("zip archive without data.pkl") != std::string::npos);
 }
 
+TEST_CASE("a change of what is no array is refused where a file has arrays alone") {
+  for (const auto* file : {"keras/weights_jax/model.weights.h5", "numpy/npz_flat/state.npz"}) {
+    INFO(file);
+    const auto container = open_corpus(file);
+    const NodeId root = container->tree().root;
+    for (const NodeValue& value : {NodeValue(Removal()), NodeValue(NewNone()), NodeValue(Integer{7, {}}),
+                                   NodeValue(2.0), NodeValue(NewEntries{{{"key", {std::int64_t{7}}}}})}) {
+      const NodeChange change{root, value, "a group"};
+      CHECK_THROWS_WITH(container->change({&change, 1}), Catch::Contains("is no array"));
+    }
+  }
+}
+
 TEST_CASE("archives one after the other are told from a damaged one") {
   const Bytes one = torch_archive(bytes_of("\x80\x02}."sv));
   Bytes two = one;

@@ -90,6 +90,7 @@ TEST_CASE("a number that the variable's type cannot hold is refused") {
   const NodeId steps = node_at(opened->tree(), {"optimizer", "loss_scale", "good_steps"});
   CHECK_THROWS_AS(opened->change_parts(std::vector<NodeChange>{{scale, 1e300, "scale"}}), Error);
   CHECK_THROWS_AS(opened->change_parts(std::vector<NodeChange>{{steps, 0.5, "steps"}}), Error);
+  CHECK_THROWS_AS(opened->change_parts(std::vector<NodeChange>{{opened->tree().root, Removal(), "all"}}), Error);
 }
 
 TEST_CASE("damage is told: of the index it refuses all, of a data file what stands there") {
