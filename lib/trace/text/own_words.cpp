@@ -67,12 +67,12 @@ constexpr auto rarer_names = std::to_array<LineField>({
     {printed, "oss Scaler"},      {printed, "oss scaler"},    {printed, "get_scale()"},  {printed, "scaler", true},
 });
 constexpr auto other_scale = joined(losses, step_names, rarer_names, norms);
-constexpr auto bare_scale = joined(losses, step_names,
-                                   std::to_array<LineField>({
+/// What most lines lack comes first.
+constexpr auto bare_scale = joined(std::to_array<LineField>({
                                        {.fact = printed, .label = "scale", .is_whole = true},
                                        {.fact = printed, .label = "Scale", .is_required = true, .is_whole = true},
                                    }),
-                                   norms);
+                                   losses, step_names, norms);
 
 /// Also torchtitan's, nanotron's, NeMo's, litgpt's and diffusion-pipe's.
 constexpr auto own_words_without_scale = joined(losses, required_loss, step_names, norms);
