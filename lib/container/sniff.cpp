@@ -56,9 +56,8 @@ bool is_plain_text(std::string_view text) {
   return false;
 }
 
-/// The rest of a list's first line: an item, or its end. The lines of many logs begin with a moment or a rank in
-/// brackets:
-/// "[2024-05-01 12:00:00] step 1", "[0] step 1".
+/// What stands behind a list's bracket: an item, or the end of all. Lines of many logs begin with a moment or a rank in
+/// brackets: "[2024-05-01 12:00:00] step 1", "[0] step 1".
 bool starts_like_items(std::string_view text) {
   constexpr std::string_view space = " \t\r\n";
   constexpr std::string_view openings = "\"{[";

@@ -21,12 +21,7 @@ constexpr LineField espnet_without_scale[] = {
 
 constexpr LineShape espnet_lines[] = {
     {.kind = "espnet-log",
-     .needle = "loss_scale=",
-     .also = "epoch:train:",
-     .fields = espnet_mean,
-     .meaning = Meaning::moment},
-    {.kind = "espnet-log",
-     .needle = "grad_scale=",
+     .needle = "_scale=",  // of "loss", and of "grad"
      .also = "epoch:train:",
      .fields = espnet_mean,
      .meaning = Meaning::moment},

@@ -9,8 +9,9 @@ namespace {
 using enum Fact;
 
 constexpr LineField tqdm_bar[] = {
-    {epoch, "Epoch", false, ':'}, {step, "| ", true, '/'}, {per_epoch, "/", true}, {loss, "train_loss_step="},
-    {loss, "train_loss="},        {loss, "step_loss="},    {loss, "avr_loss="},    {loss, " loss=", true},
+    {epoch, "Epoch", false, ':'}, {step, "| ", true, '/'}, {per_epoch, "/", true},
+    {loss, "train_loss_step="},   {loss, "train_loss="},   {loss, "step_loss="},
+    {loss, "avr_loss="},          {loss, " Loss="},        {loss, " loss=", true},
 };
 
 constexpr LineField tqdm_bar_with_scale[] = {
@@ -27,13 +28,6 @@ constexpr LineField tqdm_bar_with_bare_scale[] = {
     {.fact = printed, .label = "Scale=", .is_required = true, .is_whole = true},
     {loss, " loss="},
     {loss, " Loss="},
-};
-
-constexpr LineField tqdm_bar_capital[] = {
-    {epoch, "Epoch", false, ':'},
-    {step, "| ", true, '/'},
-    {per_epoch, "/", true},
-    {loss, " Loss=", true},
 };
 
 constexpr LineShape tqdm_lines[] = {
@@ -56,7 +50,7 @@ constexpr LineShape tqdm_lines[] = {
      .needle = "Loss=",
      .also = "it/s, ;s/it, ",
      .without = "global_step=",
-     .fields = tqdm_bar_capital,
+     .fields = tqdm_bar,
      .meaning = Meaning::aside,
      .is_last_resort = true},
     {.kind = "tqdm-bar",

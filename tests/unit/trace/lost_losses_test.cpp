@@ -1,4 +1,4 @@
-// What logs without a scale tell of losses, each in its trainer's own lines.
+// Lines as trainers print them: losses where no scale is told, words about a loss that is lost, a scale by a bare name.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
