@@ -35,7 +35,7 @@ using Counter = MaskCounter<DB>;
 template <class DB>
 class LaneCounter {
   using Unsigned = hwy::MakeUnsigned<hn::TFromD<DB>>;
-  static constexpr std::size_t most_vectors = together * piece_elements(sizeof(hn::TFromD<DB>)) / hn::MaxLanes(DB());
+  static constexpr std::size_t most_vectors = together * piece_elements(sizeof(hn::TFromD<DB>)) / lanes_of<DB>;
   static_assert(static_cast<Unsigned>(most_vectors) == most_vectors);
 
  public:
@@ -43,7 +43,7 @@ class LaneCounter {
   HWY_INLINE void add(hn::Mask<DB> mask) { lanes_ = hn::Sub(lanes_, hn::VecFromMask(DB(), mask)); }
   HWY_INLINE void add(const LaneCounter& other) { lanes_ = hn::Add(lanes_, other.lanes_); }
   HWY_INLINE std::uint32_t count() const {
-    HWY_ALIGN hn::TFromD<DB> lanes[hn::MaxLanes(DB())];
+    HWY_ALIGN hn::TFromD<DB> lanes[lanes_of<DB>];
     hn::Store(lanes_, DB(), lanes);
     std::uint32_t count = 0;
     for (const auto lane : lanes) count += static_cast<std::uint32_t>(static_cast<Unsigned>(lane));
@@ -51,7 +51,7 @@ class LaneCounter {
   }
 
  private:
-  hn::Vec<DB> lanes_;
+  Kept<DB> lanes_;
 };
 
 // A byte is soon full.
@@ -73,7 +73,7 @@ template <class E, template <class> class Below = Counter, class Blocks = OneBlo
 class Counts {
   using Bits = typename E::Bits;
   using DB = typename Blocks::template Tag<Bits>;
-  static constexpr std::size_t lane_count = hn::MaxLanes(DB());
+  static constexpr std::size_t lane_count = lanes_of<DB>;
 
  public:
   /// What is counted of a few blocks. It stays in registers only if it is nobody's member.
@@ -87,7 +87,7 @@ class Counts {
 
    private:
     friend Counts;
-    hn::Vec<DB> greatest_;
+    Kept<DB> greatest_;
     Counter<DB> positive_;
     Below<DB> below_;
   };
@@ -160,7 +160,7 @@ class Counts {
   }
 
  private:
-  hn::Vec<DB> threshold_;
+  Kept<DB> threshold_;
   Tally all_;
 };
 

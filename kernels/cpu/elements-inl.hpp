@@ -20,10 +20,11 @@
 
 /// Releases of Highway differ on what they call NEON without cryptography.
 #if defined(__aarch64__) && HWY_TARGET != HWY_SCALAR
-#define TARE_IS_NEON 1
+#define TARE_IS_ARM 1
 #else
-#define TARE_IS_NEON 0
+#define TARE_IS_ARM 0
 #endif
+#define TARE_IS_NEON (TARE_IS_ARM && HWY_TARGET != HWY_SVE_256)
 
 HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
@@ -73,6 +74,61 @@ struct F8E5M2 : F8E4M3 {
   static constexpr Bits infinite = 0x7c;
 };
 
+#if HWY_TARGET == HWY_SVE_256
+
+/// How many a vector has. Highway's bound for those that are scalable is below it for half a vector of half the lanes.
+template <class D>
+inline constexpr std::size_t lanes_of = hn::Lanes(D());
+
+template <class>
+struct Fixed;
+template <>
+struct Fixed<float> {
+  using Vector = svfloat32_t __attribute__((arm_sve_vector_bits(256)));
+};
+template <>
+struct Fixed<double> {
+  using Vector = svfloat64_t __attribute__((arm_sve_vector_bits(256)));
+};
+template <>
+struct Fixed<std::int8_t> {
+  using Vector = svint8_t __attribute__((arm_sve_vector_bits(256)));
+};
+template <>
+struct Fixed<std::int16_t> {
+  using Vector = svint16_t __attribute__((arm_sve_vector_bits(256)));
+};
+template <>
+struct Fixed<std::int32_t> {
+  using Vector = svint32_t __attribute__((arm_sve_vector_bits(256)));
+};
+template <>
+struct Fixed<std::int64_t> {
+  using Vector = svint64_t __attribute__((arm_sve_vector_bits(256)));
+};
+
+/// A vector that is a member, or stands in an array: the types of SVE may not, as their size is not known.
+template <class D>
+class Kept {
+ public:
+  Kept() = default;
+  HWY_INLINE Kept(hn::Vec<D> vector) : vector_(vector) {}
+  HWY_INLINE operator hn::Vec<D>() const { return vector_; }
+
+ private:
+  typename Fixed<hn::TFromD<D>>::Vector vector_;
+};
+
+#else
+
+template <class D>
+inline constexpr std::size_t lanes_of = hn::MaxLanes(D());
+
+template <class D>
+using Kept = hn::Vec<D>;
+
+#endif
+
 template <class D>
 using Bits32 = hn::Rebind<std::uint32_t, D>;
 template <class D>
@@ -80,7 +136,7 @@ using Bits16 = hn::Rebind<std::uint16_t, D>;
 
 // ---- f16 <-> float --------------------------------------------------------------------------------------------------
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || TARE_IS_NEON
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || TARE_IS_ARM
 
 template <class DF>
 HWY_INLINE hn::Vec<DF> float_of_half(DF df, hn::Vec<Bits16<DF>> half) {
@@ -198,7 +254,7 @@ HWY_INLINE hn::Vec<DD> load_double(F64, DD dd, const double* at) {
 /// `bypass_cache` asks for an address that is a multiple of the vector's size.
 template <class D>
 HWY_INLINE void put(D d, hn::Vec<D> value, hn::TFromD<D>* at, bool bypass_cache) {
-  if constexpr (hn::MaxLanes(D()) * sizeof(hn::TFromD<D>) >= 16) {
+  if constexpr (lanes_of<D> * sizeof(hn::TFromD<D>) >= 16) {
     if (bypass_cache) {
       hn::Stream(value, d, at);
       return;

@@ -1,5 +1,10 @@
 #include "kernels/cpu/instruction_set.hpp"
 
+#if defined(__aarch64__) && defined(TARE_SVE256)
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#endif
+
 namespace tare::kernels::cpu {
 namespace {
 
@@ -22,6 +27,8 @@ const char* name_of(InstructionSet set) {
       return "avx512";
     case InstructionSet::neon:
       return "neon";
+    case InstructionSet::sve256:
+      return "sve256";
   }
   return "";
 }
@@ -43,6 +50,7 @@ bool is_available(InstructionSet set) {
              __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512cd") != 0 &&
              __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
     case InstructionSet::neon:
+    case InstructionSet::sve256:
       return false;
   }
   return false;
@@ -62,6 +70,7 @@ Code code_of(InstructionSet set) {
     case InstructionSet::avx512:
       return {avx512_pieces, avx512_panels};
     case InstructionSet::neon:
+    case InstructionSet::sve256:
       break;
   }
   return {portable_pieces, portable_panels};
@@ -71,14 +80,51 @@ Code code_of(InstructionSet set) {
 
 #elif defined(__aarch64__)
 
+namespace {
+
+#if defined(TARE_SVE256)
+
+bool has_vectors_of_256_bits() {
+  if ((getauxval(AT_HWCAP) & HWCAP_SVE) == 0) return false;
+  const int length = prctl(PR_SVE_GET_VL);
+  return length >= 0 && (length & PR_SVE_VL_LEN_MASK) == 256 / 8;
+}
+
+Code code_for_sve() {
+  return {sve256_pieces, sve256_panels};
+}
+
+#else
+
+bool has_vectors_of_256_bits() {
+  return false;
+}
+
+Code code_for_sve() {
+  return {portable_pieces, portable_panels};
+}
+
+#endif
+
+}  // namespace
+
 bool is_available(InstructionSet set) {
-  return set == InstructionSet::portable || set == InstructionSet::neon;
+  switch (set) {
+    case InstructionSet::portable:
+    case InstructionSet::neon:
+      return true;
+    case InstructionSet::sve256:
+      return has_vectors_of_256_bits();
+    default:
+      return false;
+  }
 }
 
 namespace {
 
 Code code_of(InstructionSet set) {
   if (set == InstructionSet::neon) return {neon_pieces, neon_panels};
+  if (set == InstructionSet::sve256 && is_available(set)) return code_for_sve();
   return {portable_pieces, portable_panels};
 }
 

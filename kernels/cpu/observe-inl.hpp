@@ -53,7 +53,7 @@ struct PaddedBlock {
   static constexpr bool masked = false;
 #endif
   using D = hn::CappedTag<T, block_elements>;
-  static constexpr std::size_t lane_count = hn::MaxLanes(D());
+  static constexpr std::size_t lane_count = lanes_of<D>;
 
   HWY_INLINE void take(const T* from, std::size_t count) {
     if constexpr (masked) {

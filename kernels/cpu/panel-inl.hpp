@@ -8,7 +8,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tare::kernels::cpu::HWY_NAMESPACE {
 
 using Panel = hn::CappedTag<float, panel_step>;
-inline constexpr std::uint32_t panel_lanes = static_cast<std::uint32_t>(hn::MaxLanes(Panel()));
+inline constexpr std::uint32_t panel_lanes = static_cast<std::uint32_t>(lanes_of<Panel>);
 
 template <class E>
 void widen_row(const void* from, std::uint32_t count, float* to) {

@@ -33,6 +33,7 @@ extern const PanelTable avx2_panels;
 extern const PanelTable avx512_panels;
 #elif defined(__aarch64__)
 extern const PanelTable neon_panels;
+extern const PanelTable sve256_panels;  ///< not in every build: see instruction_set.hpp
 #endif
 
 }  // namespace tare::kernels::cpu

@@ -99,6 +99,7 @@ extern const PieceTable avx2_pieces;
 extern const PieceTable avx512_pieces;
 #elif defined(__aarch64__)
 extern const PieceTable neon_pieces;
+extern const PieceTable sve256_pieces;  ///< not in every build: see instruction_set.hpp
 #endif
 
 }  // namespace tare::kernels::cpu

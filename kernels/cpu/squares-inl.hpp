@@ -55,7 +55,7 @@ inline constexpr std::size_t turn_blocks = 256 / (block_elements * sizeof(typena
 template <class E>
 class Squares {
   using D = hn::ScalableTag<double>;
-  static constexpr std::size_t lane_count = hn::MaxLanes(D());
+  static constexpr std::size_t lane_count = lanes_of<D>;
   static constexpr std::size_t sum_count = block_elements / lane_count;
 
  public:
@@ -94,14 +94,14 @@ class Squares {
   HWY_INLINE void take_part(const typename E::Storage* at, std::size_t blocks, Counts& counts,
                             const Prefetcher& ahead) {
     counts.take_all(at, blocks, ahead);
-    hn::Vec<D> sums[sum_count];
+    Kept<D> sums[sum_count];
     copy(sums_, sums);
 #pragma GCC unroll 1
     for (std::size_t i = 0; i < blocks; ++i) add_block(at + i * block_elements, sums);
     copy(sums, sums_);
   }
 
-  static HWY_INLINE void add_block(const typename E::Storage* at, hn::Vec<D> (&sums)[sum_count]) {
+  static HWY_INLINE void add_block(const typename E::Storage* at, Kept<D> (&sums)[sum_count]) {
 #pragma GCC unroll unroll_count
     for (std::size_t i = 0; i < sum_count; ++i) {
       const auto value = load_double(E(), D(), at + i * lane_count);
@@ -109,7 +109,7 @@ class Squares {
     }
   }
 
-  hn::Vec<D> sums_[sum_count];
+  Kept<D> sums_[sum_count];
   RunSums<E> run_sums_;
 };
 
@@ -120,7 +120,7 @@ class RunSquares {
   using D = typename Values::D;
   using V = hn::Vec<D>;
   using Storage = typename E::Storage;
-  static constexpr std::size_t lane_count = hn::MaxLanes(D());
+  static constexpr std::size_t lane_count = lanes_of<D>;
   static constexpr std::size_t elements = Blocks::elements;
   static constexpr std::size_t run_count = elements / lane_count;
   static constexpr std::size_t sorted = 32;  ///< blocks that are sorted at a time
@@ -158,7 +158,7 @@ class RunSquares {
       runs_[i] = start();
     }
     HWY_ALIGN double sums[elements];
-    for (std::size_t i = 0; i < elements; i += hn::MaxLanes(dd)) {
+    for (std::size_t i = 0; i < elements; i += lanes_of<hn::ScalableTag<double>>) {
       auto run = hn::PromoteTo(dd, hn::LoadU(hn::Rebind<float, decltype(dd)>(), lanes + i));
       if constexpr (first != 0) run = hn::Sub(run, hn::Set(dd, first));
       if constexpr (E::id == BF16::id) {
@@ -191,7 +191,7 @@ class RunSquares {
     run_sums_[block].add(added_as_tree(sums));
   }
 
-  static HWY_INLINE void add_block(const Storage* at, V (&runs)[run_count]) {
+  static HWY_INLINE void add_block(const Storage* at, Kept<D> (&runs)[run_count]) {
     Values::for_each(at, [&](std::size_t j, V value) HWY_ATTR { runs[j] = hn::MulAdd(value, value, runs[j]); });
   }
 
@@ -199,7 +199,7 @@ class RunSquares {
   template <class Counts, class Prefetcher>
   HWY_INLINE void take_usual(const Storage* at, std::size_t blocks, Counts& counts, const Prefetcher& ahead) {
     typename Counts::Tally tally;
-    V runs[run_count];
+    Kept<D> runs[run_count];
     copy(runs_, runs);
 #pragma GCC unroll 2
     for (std::size_t i = 0; i < blocks; ++i) {
@@ -224,8 +224,8 @@ class RunSquares {
     } else {
       for (std::size_t i = 0; i < blocks; ++i) add_block(at + i * block_elements, runs_);
     }
-    auto least = runs_[0];
-    for (const V& run : runs_) least = hn::Min(least, run);
+    V least = runs_[0];
+    for (const V run : runs_) least = hn::Min(least, run);
     is_low_ = !hn::AllTrue(D(), hn::Ge(least, hn::Set(D(), bf16_low_run)));
   }
 
@@ -238,18 +238,19 @@ class RunSquares {
   /// REQUIRES: blocks <= sorted.
   HWY_INLINE void add_few_sorted(const Storage* at, std::size_t blocks) {
     HWY_ALIGN float others[sorted * block_elements];
-    V runs[run_count];
+    Kept<D> runs[run_count];
     copy(runs_, runs);
 #pragma GCC unroll 1
     for (std::size_t i = 0; i < blocks; ++i) {
       Values::for_each(at + i * block_elements, [&](std::size_t j, V value) HWY_ATTR {
+        const V run = runs[j];
         const auto magnitude = hn::Abs(value);
         const auto is_low = hn::Lt(magnitude, hn::Set(D(), bf16_low));
         const auto is_small = hn::Lt(magnitude, hn::Set(D(), bf16_large));
-        const auto matters = hn::IfThenZeroElse(hn::And(is_low, hn::Ge(runs[j], hn::Set(D(), bf16_low_run))), value);
+        const auto matters = hn::IfThenZeroElse(hn::And(is_low, hn::Ge(run, hn::Set(D(), bf16_low_run))), value);
         const auto usual = hn::IfThenElseZero(hn::AndNot(is_low, is_small), value);
         hn::StoreU(hn::Xor(matters, usual), D(), others + i * block_elements + j * lane_count);
-        runs[j] = hn::MulAdd(usual, usual, runs[j]);
+        runs[j] = hn::MulAdd(usual, usual, run);
       });
     }
     copy(runs, runs_);
@@ -259,8 +260,8 @@ class RunSquares {
   HWY_INLINE void add_in_double(const float* at, std::size_t blocks) {
     const hn::ScalableTag<double> dd;
     const hn::Rebind<float, decltype(dd)> df;
-    constexpr std::size_t doubles = hn::MaxLanes(dd);
-    hn::Vec<decltype(dd)> sums[block_elements / doubles];
+    constexpr std::size_t doubles = lanes_of<hn::ScalableTag<double>>;
+    Kept<hn::ScalableTag<double>> sums[block_elements / doubles];
 #pragma GCC unroll unroll_count
     for (std::size_t j = 0; j < block_elements / doubles; ++j) sums[j] = hn::LoadU(dd, in_double_ + j * doubles);
 #pragma GCC unroll 1
@@ -275,7 +276,7 @@ class RunSquares {
     for (std::size_t j = 0; j < block_elements / doubles; ++j) hn::StoreU(sums[j], dd, in_double_ + j * doubles);
   }
 
-  V runs_[run_count];
+  Kept<D> runs_[run_count];
   HWY_ALIGN double in_double_[elements] = {};
   RunSums<E> run_sums_[elements / block_elements];
   bool is_low_ = true;  ///< whether some run has not come to bf16_low_run

@@ -21,7 +21,7 @@ struct BlockValues;
 template <>
 struct BlockValues<F16> {
   using D = hn::CappedTag<float, block_elements>;
-  static constexpr std::size_t lane_count = hn::MaxLanes(D());
+  static constexpr std::size_t lane_count = lanes_of<D>;
   static constexpr int exponent = 0;
 
   template <class Use>
@@ -38,7 +38,7 @@ struct BlockValues<F16> {
 template <>
 struct BlockValues<BF16> {
   using D = hn::CappedTag<float, block_elements>;
-  static constexpr std::size_t lane_count = hn::MaxLanes(D());
+  static constexpr std::size_t lane_count = lanes_of<D>;
   static constexpr std::size_t vectors = block_elements / lane_count;
   static constexpr int exponent = 0;
 
@@ -86,7 +86,7 @@ class Fp8Values {
   using Signed = hn::RebindToSigned<DB>;
   using Words = hn::Repartition<std::uint32_t, DB>;
   using V = hn::Vec<DB>;
-  static constexpr std::size_t bytes = hn::MaxLanes(DB());
+  static constexpr std::size_t bytes = lanes_of<DB>;
   static constexpr int mantissa_bits = E::id == F8E4M3::id ? 3 : 2;
   static constexpr int bias = E::id == F8E4M3::id ? 7 : 15;
   static constexpr int step = 1 << (7 - mantissa_bits);
@@ -135,7 +135,7 @@ class Fp8Values {
 
   static HWY_INLINE hn::Vec<Words> halves_of(V pairs) {
     const hn::Repartition<std::uint16_t, DB> d16;
-#if TARE_IS_NEON
+#if TARE_IS_ARM
     // step and 2 step are powers of two: the lower byte shifted up, and the upper one shifted less far down.
     const auto words = hn::BitCast(d16, pairs);
     constexpr int shift = 7 - mantissa_bits;

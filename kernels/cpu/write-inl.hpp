@@ -67,8 +67,9 @@ class Transformer {
     }
     if (clips_norm_) value = hn::Mul(value, coefficient_);
     if (clips_values_) {  // comparisons with NaN are false: it stays
-      value = hn::IfThenElse(hn::Gt(value, limit_), limit_, value);
-      value = hn::IfThenElse(hn::Lt(value, hn::Neg(limit_)), hn::Neg(limit_), value);
+      const hn::Vec<D> limit = limit_;
+      value = hn::IfThenElse(hn::Gt(value, limit), limit, value);
+      value = hn::IfThenElse(hn::Lt(value, hn::Neg(limit)), hn::Neg(limit), value);
     }
     return value;
   }
@@ -88,9 +89,9 @@ class Transformer {
   bool scales_;
   bool clips_norm_;
   bool clips_values_;
-  hn::Vec<D> inverse_scale_;
-  hn::Vec<D> coefficient_;
-  hn::Vec<D> limit_;
+  Kept<D> inverse_scale_;
+  Kept<D> coefficient_;
+  Kept<D> limit_;
 };
 
 /// Nothing but the product with a scale that is a number: unscaling in place is no more, and needs no branches.
@@ -103,8 +104,18 @@ class Scaling {
   HWY_INLINE hn::Vec<D> apply(hn::Vec<D> value) const { return hn::Mul(value, inverse_scale_); }
 
  private:
-  hn::Vec<D> inverse_scale_;
+  Kept<D> inverse_scale_;
 };
+
+/// (a + b + 1) / 2.
+template <class V>
+HWY_INLINE V average_round(V a, V b) {
+#if HWY_TARGET == HWY_SVE_256
+  return hn::Sub(hn::Or(a, b), hn::ShiftRight<1>(hn::Xor(a, b)));  // Highway's own loses the carry
+#else
+  return hn::AverageRound(a, b);
+#endif
+}
 
 /// 32 bf16 elements as 16 words: neither reading nor writing has to move values between lanes. REQUIRES: no NaN comes
 /// out.
@@ -115,7 +126,7 @@ HWY_INLINE void write_pairs(const Change& change, const std::uint16_t* from, std
   const hn::Repartition<std::uint16_t, D> d16;
   const auto upper = hn::Set(du, 0xffff0000u);
 #pragma GCC unroll unroll_count
-  for (std::size_t i = 0; i < block_elements / 2; i += hn::MaxLanes(D())) {
+  for (std::size_t i = 0; i < block_elements / 2; i += lanes_of<D>) {
     const auto words = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(from) + i);
     const auto even = hn::BitCast(du, change.apply(hn::BitCast(d, hn::ShiftLeft<16>(words))));
     const auto odd = hn::BitCast(du, change.apply(hn::BitCast(d, hn::And(words, upper))));
@@ -124,7 +135,7 @@ HWY_INLINE void write_pairs(const Change& change, const std::uint16_t* from, std
     const auto kept = hn::OddEven(hn::BitCast(d16, odd), hn::BitCast(d16, hn::ShiftRight<16>(even)));
     const auto cut = hn::OddEven(hn::BitCast(d16, hn::ShiftLeft<16>(odd)), hn::BitCast(d16, even));
     const auto to_even = hn::Or(hn::And(kept, hn::Set(d16, std::uint16_t{1})), hn::Set(d16, std::uint16_t{0x7ffe}));
-    const auto carry = hn::ShiftRight<15>(hn::AverageRound(cut, to_even));
+    const auto carry = hn::ShiftRight<15>(average_round(cut, to_even));
     put(du, hn::BitCast(du, hn::Add(kept, carry)), reinterpret_cast<std::uint32_t*>(to) + i, bypass_cache);
   }
 }
@@ -135,7 +146,7 @@ HWY_INLINE void write_block(const Change& change, const typename From::Storage* 
                             bool bypass_cache) {
   using D = MathTag<From, To>;
 #pragma GCC unroll unroll_count
-  for (std::size_t i = 0; i < block_elements; i += hn::MaxLanes(D())) {
+  for (std::size_t i = 0; i < block_elements; i += lanes_of<D>) {
     store_math(To(), D(), change.apply(load_math(From(), D(), from + i)), to + i, bypass_cache);
   }
 }

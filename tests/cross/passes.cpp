@@ -1,7 +1,7 @@
 // One pass over a piece, as often as told: run twice under an emulator that counts instructions, the difference is what
 // one pass costs.
 //
-//   cross_passes SET PASS DTYPE TIMES        SET: portable, neon ...   PASS: observe, unscale, or write (to bf16)
+//   cross_passes SET PASS DTYPE TIMES    SET: portable, neon, sve256 ...   PASS: observe, unscale, or write (to bf16)
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

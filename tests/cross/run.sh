@@ -2,7 +2,8 @@
 # Builds tare for another architecture with Debian's cross-compiler, runs the tests under qemu-user and prints a row.
 #
 #   tests/cross/run.sh [ARCHITECTURE]      arm64 (the default): the unit tests, those of the C ABI, real checkpoints read
-#                                          and edited, with pages of 4 and of 64 KiB
+#                                          and edited, with pages of 4 and of 64 KiB; the passes and the C ABI once
+#                                          more where vectors of SVE have 256 bits
 #                                          s390x, whose bytes are the other way round: real checkpoints read
 #
 # What is built is kept in build/cross, or where TARE_CROSS says. Exit 77, and a line that says why, where it cannot run.
@@ -38,7 +39,7 @@ cmake -G Ninja -S . -B "$kept/build" -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/cross/de
 targets=(tools/tare test_data)
 if [ -n "$tested" ]; then
   mapfile -t units < <(ctest --test-dir "$kept/build" -N -R '^unit\.' | sed -n 's/.*: unit\./unit_/p')
-  targets+=("${units[@]}" capi_tests)
+  targets+=("${units[@]}" capi_tests cross_passes)
 fi
 cmake --build "$kept/build" --target "${targets[@]}" >"$kept/build.log" 2>&1 || { grep -A5 FAILED "$kept/build.log"; exit 1; }
 
@@ -48,6 +49,12 @@ if [ -n "$tested" ]; then
   ctest --test-dir "$kept/build" -R "$tested" --timeout 1800 --output-on-failure >"$kept/tests.log" 2>&1 || failed=1
   tests=$(sed -n 's/.* tests passed, \([0-9]* tests\{0,1\} failed out of [0-9]*\).*/\1/p' "$kept/tests.log")
 fi
+
+# tested_with CPU TESTS: how many of them passed on it.
+tested_with() {
+  QEMU_CPU=$1 ctest --test-dir "$kept/build" -R "$2" --timeout 1800 --output-on-failure >"$kept/tests.$1.log" 2>&1 || failed=1
+  sed -n 's/.* tests passed, \([0-9]* tests\{0,1\} failed out of [0-9]*\).*/\1/p' "$kept/tests.$1.log"
+}
 
 # on_corpus WHAT PAGE: what the tests of real checkpoints say with pages of that size.
 on_corpus() {
@@ -62,13 +69,16 @@ if [ -n "$tested" ]; then
   edited=$(on_corpus edit 4096)
   read_64=$(on_corpus inspect 65536)
 fi
-cryptography=-
+cryptography=- sve=-
 if [ "$architecture" = arm64 ]; then
+  sve_256=max,sve-default-vector-length=32
+  QEMU_CPU=$sve_256 "qemu-$machine-static" "$kept/build/tests/cross_passes" sve256 observe 1 1 >/dev/null || failed=1
+  sve=$(tested_with $sve_256 '^unit\.cpu$|^capi$')
   cryptography=$("$triplet-objdump" -d --no-show-raw-insn "$kept"/build/kernels/cpu/CMakeFiles/tare_cpu.dir/piece_neon.cpp.o |
     grep -cE '\b(aes[ed]|aesi?mc|pmull2?|sha(1|256)[a-z0-9]*)\b')
   [ "$cryptography" = 0 ] || failed=1
 fi
 
-echo "architecture | compiler | tests | read | edited | read, pages of 64 KiB | instructions of cryptography"
-echo "$architecture | $("$triplet-g++" --version | head -n 1) | $tests | $read_4 | $edited | $read_64 | $cryptography"
+echo "architecture | compiler | tests | with SVE of 256 bits | read | edited | read, pages of 64 KiB | instructions of cryptography"
+echo "$architecture | $("$triplet-g++" --version | head -n 1) | $tests | $sve | $read_4 | $edited | $read_64 | $cryptography"
 exit $failed

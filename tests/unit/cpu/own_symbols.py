@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 # NEON has several names, by the release of Highway.
-NAMESPACES = {"portable": "N_SCALAR::", "sse4": "N_SSE4::", "avx2": "N_AVX2::", "avx512": "N_AVX3::", "neon": "N_NEON"}
+NAMESPACES = {"portable": "N_SCALAR::", "sse4": "N_SSE4::", "avx2": "N_AVX2::", "avx512": "N_AVX3::", "neon": "N_NEON",
+              "sve256": "N_SVE_256::"}
 
 
 def strangers(nm, path, namespace):
