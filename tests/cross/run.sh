@@ -32,8 +32,8 @@ mkdir -p "$kept"
   tools/cross/sysroot.sh "$architecture" "$kept/sysroot" >"$kept/sysroot.log" 2>&1 || not_run "no sysroot: $kept/sysroot.log"
   touch "$kept/sysroot/.complete"
 }
-cmake -G Ninja -S . -B "$kept/build" -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/cross/debian.cmake" -DTARE_CUDA=off -DTARE_MPI=off \
-  -DTARE_DEVELOPER=ON -DCMAKE_BUILD_TYPE=Release >"$kept/configure.log" 2>&1 || { tail "$kept/configure.log"; exit 1; }
+cmake --preset release -B "$kept/build" -DCMAKE_TOOLCHAIN_FILE="$PWD/tests/cross/debian.cmake" -DTARE_CUDA=off -DTARE_MPI=off \
+  >"$kept/configure.log" 2>&1 || { tail "$kept/configure.log"; exit 1; }
 
 # Unit tests have a target each, called as the test is.
 targets=(tools/tare test_data)

@@ -28,7 +28,7 @@ constexpr const char* behind_values = R"(  esac
   if [ -z "$words" ]; then
     case "$led" in
 )";
-constexpr const char* closing = R"(    esac
+constexpr const char* script_end = R"(    esac
   fi
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
   case ${COMPREPLY[0]} in *=) compopt -o nospace ;; esac
@@ -42,7 +42,7 @@ class Script {
 
   [[nodiscard]] std::string text() const {
     return fmt::format("{}      {}){}{}{}{}{}", begin, fmt::join(paths_, "|"), behind_verbs, values_, behind_values,
-                       cases_, closing);
+                       cases_, script_end);
   }
 
  private:
