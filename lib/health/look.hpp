@@ -24,6 +24,7 @@ void look_for_falling(const Examination& run, std::vector<Symptom>& found);
 
 void look_for_low_scale(const Examination& run, std::vector<Symptom>& found);
 void look_for_many_overflows(const Examination& run, std::vector<Symptom>& found);
+void look_for_static_scale(const Examination& run, std::vector<Symptom>& found);
 void look_for_oscillation(const Examination& run, std::vector<Symptom>& found);
 void look_for_frozen(const Examination& run, std::vector<Symptom>& found);
 void look_for_unscaled(const Examination& run, std::vector<Symptom>& found);

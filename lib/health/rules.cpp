@@ -50,6 +50,10 @@ constexpr auto table = std::to_array<Rule>({
     {"overflow-applied", Severity::warning, LooksAt::trace, "weights are updated by steps that overflowed, too",
      "mindyolo: `overflow_still_update: False` skips them; where the loss is NaN or has jumped, resume from {healthy}",
      look_for_applied_overflows},
+    {"static-scale", Severity::warning, LooksAt::trace, "overflows do not move the scale, as far as is told",
+     "mindyolo: `--ms_loss_scaler dynamic` lets the scale follow the gradients, `--ms_loss_scaler_value` sets a static "
+     "one",
+     look_for_static_scale},
     {"loss-spike", Severity::warning, LooksAt::trace, "the loss rose and has not come down yet",
      "Watch it; {healthy} is where to go back to", nullptr, lost_losses},
     {"norm-spike", Severity::warning, LooksAt::trace, "the gradient norm jumped, and the loss or the scale with it",

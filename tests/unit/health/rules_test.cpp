@@ -474,12 +474,24 @@ TEST_CASE("steady runs under every dynamic policy have nothing worse than a note
   }
 }
 
+TEST_CASE("a scale that mindyolo tells again and again is static, and no growth to its double is told of it") {
+  const auto codes_of = [](const std::string& kind, double last) {
+    MadeRun run(kind, false);
+    for (int i = 0; i < 4; ++i) run.left(1024);
+    return run.left(last).codes();
+  };
+  CHECK(codes_of("mindyolo-log", 1024) == Codes{"static-scale"});
+  CHECK(has(codes_of("apex-log", 1024), "oscillating"));
+  CHECK_FALSE(has(codes_of("mindyolo-log", 512), "static-scale"));
+}
+
 TEST_CASE("steps that overflowed and updated the weights all the same are told once, with the line of the first") {
   MadeRun run("mindyolo-log", false);
   Trace trace = run.left(1024).left(1024).trace();
   trace.warnings = {{"overflow-applied", "log.txt:1: applied"}, {"overflow-applied", "log.txt:4: applied"}};
   const auto findings = examine(trace, {});
-  REQUIRE(findings.size() == 1);
+  REQUIRE(findings.size() == 2);
+  CHECK(findings.back().code == "static-scale");
   CHECK(findings.front().code == "overflow-applied");
   CHECK(findings.front().severity == Severity::warning);
   CHECK(findings.front().message == "log.txt:1: applied");
