@@ -38,12 +38,13 @@ inline void widen_block<cuda::Element<Dtype::f16>>(const std::uint16_t* bits, st
 
 /// What cuda::product gives for each with `factor`. REQUIRES: which is no NaN.
 inline void multiply_block(float* values, std::size_t count, float factor) {
+  const std::uint32_t new_nan_bits = bits_of(cuda::new_nan(factor));
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t before = bits_of(values[i]);
     const std::uint32_t after = bits_of(values[i] * factor);
     const std::uint32_t was_nan = mask_of((before & 0x7fffffffu) > 0x7f800000u);
     const std::uint32_t is_nan = mask_of((after & 0x7fffffffu) > 0x7f800000u);
-    const std::uint32_t nan = (was_nan & (before | 0x00400000u)) | (~was_nan & 0xffc00000u);
+    const std::uint32_t nan = (was_nan & (before | 0x00400000u)) | (~was_nan & new_nan_bits);
     values[i] = float_from((is_nan & nan) | (~is_nan & after));
   }
 }
