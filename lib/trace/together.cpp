@@ -325,7 +325,7 @@ Trace told_together(std::vector<Trace> traces, Trace saved) {
     const auto longest = std::ranges::max_element(traces, {}, [](const Trace& t) { return t.without_scale.size(); });
     if (longest != traces.end()) tell_without_scale(frame, longest->without_scale, longest->sources);
   } else {
-    if (tells_scale(frame)) frame.without_scale = {};
+    if (by_facts.size() > 1 && tells_scale(frame)) frame.without_scale = {};
     compare_checkpoints(frame, saved);
     frame.checkpoints = std::move(saved.checkpoints);
     frame.without_scaler = std::move(saved.without_scaler);

@@ -52,7 +52,7 @@ struct Trace {
   std::vector<TraceSource> sources;
   std::vector<TraceSegment> segments;
   TraceSteps steps;          ///< in the order of the run, one segment after the other
-  TraceSteps without_scale;  ///< losses and norms, where nothing tells a scale or a skipped step; of no segment
+  TraceSteps without_scale;  ///< losses and norms of lines that tell no scale, where none tells a step's; of no segment
   std::vector<TraceCheckpoint> checkpoints;
   std::vector<TraceCheckpoint> without_scaler;  ///< checkpoints of which nothing is known but the step that they name
   std::vector<TraceWarning> warnings;

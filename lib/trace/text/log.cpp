@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lib/base/text.hpp"
+#include "lib/trace/text/doubtful_scale.hpp"
 #include "lib/trace/text/scan.hpp"
 
 namespace tare {
@@ -14,11 +15,6 @@ constexpr std::size_t recent_most = 64;
 constexpr std::size_t waiting_most = 256;
 constexpr std::size_t open_most = 2000;
 constexpr std::size_t lines_joined_most = 2;
-
-bool is_power_of_two(double value) {
-  int exponent = 0;
-  return std::frexp(value, &exponent) == 0.5;
-}
 
 std::optional<float> as_float(std::optional<double> value) {
   return value ? std::optional(static_cast<float>(*value)) : std::nullopt;
@@ -100,7 +96,9 @@ void Log::finish() {
   settle_numbering(Numbering::from_zero);
   flush_first();
   if (!has_ranks_ && copies_.ranks() > 1) run_->merge_copies(rankless_, copies_.ranks());
-  if (!tells_scale(run_->trace())) run_->tell_without_scale(aside_);
+  if (tells_scale(run_->trace())) return;
+  run_->tell_without_scale(aside_);
+  if (lone_.is_course()) tell_lone_scales();
 }
 
 bool Log::take(const Line& line) {
@@ -141,20 +139,19 @@ std::uint32_t Log::source_of(const LineShape& shape) {
 }
 
 /// A name that may be of anything is a loss scale's from the first great power of two on, unless lines tell a surer
-/// one; sizes of images are great, too, and seldom powers of two one and all.
+/// one.
 bool Log::is_scale(const Facts& facts) {
-  constexpr double least = 1024;
   if (!facts.shape->is_doubtful) {
     has_sure_scale_ = has_sure_scale_ || !is_of_losses(facts.shape->meaning);
     return true;
   }
   const double value = facts.get(Fact::printed).value_or(0);
-  const bool is_possible = is_power_of_two(value) || value < 1 || !std::isfinite(value);
-  has_great_scale_ = has_great_scale_ || (is_power_of_two(value) && value >= least);
-  return is_possible && has_great_scale_ && !has_sure_scale_;
+  has_great_scale_ = has_great_scale_ || may_begin_as_scale(value);
+  return may_go_on_as_scale(value) && has_great_scale_ && !has_sure_scale_;
 }
 
 void Log::tell(const Facts& facts) {
+  if (facts.shape->is_lone) return tell_lone(facts);
   if (!is_scale(facts)) return tell_aside(facts);
   if (facts.shape->is_kind_sure && facts.shape->kind == "deepspeed-log") sure_kind_ = facts.shape->kind;
   switch (facts.shape->meaning) {
@@ -448,7 +445,22 @@ void Log::tell_moment(const Facts& facts) {
   run_->add(step, facts.shape);
 }
 
-// ---- what has no scale
+// ---- what has no step, or no scale
+
+void Log::tell_lone(const Facts& facts) {
+  TraceStep step = step_of(facts);
+  step.source = aside_.source(path_, facts.shape->kind);
+  lone_.take(facts.line->text, step);
+}
+
+void Log::tell_lone_scales() {
+  const std::vector<TraceSource> sources = aside_.trace().sources;
+  for (TraceStep step : lone_.steps()) {
+    const TraceSource& source = sources[step.source];
+    step.source = run_->source(source.path, source.kind);
+    run_->add(step, &lone_);
+  }
+}
 
 void Log::tell_aside(const Facts& facts) {
   TraceStep step = step_of(facts);

@@ -11,6 +11,7 @@
 #include "lib/trace/input.hpp"
 #include "lib/trace/run.hpp"
 #include "lib/trace/text/copies.hpp"
+#include "lib/trace/text/lone_scales.hpp"
 #include "lib/trace/text/match.hpp"
 #include "lib/trace/text/report_clock.hpp"
 
@@ -59,6 +60,8 @@ class Log {
   void tell_moment(const Facts& facts);
   bool stays_open();
   bool is_scale(const Facts& facts);
+  void tell_lone(const Facts& facts);
+  void tell_lone_scales();
   void tell_aside(const Facts& facts);
   void warn_of(const Facts& facts, std::string_view code);
   [[nodiscard]] TraceStep step_of(const Facts& facts);
@@ -76,6 +79,7 @@ class Log {
 
   Run* run_;
   Run aside_;  ///< what is told where no step has a scale
+  LoneScales lone_;
   Matcher matcher_;
   std::string path_;
   std::string_view sure_kind_;  ///< of shapes whose kind is not sure, in this file

@@ -75,7 +75,7 @@ void Matcher::look_for(const Shapes& shapes, const LineShape*& favourite, const 
     if (shape == favourite && !matches_.empty()) continue;
     if (shape->is_last_resort && !matches_.empty()) continue;
     if (!find_all(*shape, line)) continue;
-    favourite = shape;
+    if (!shape->is_lone) favourite = shape;
     if (is_alone(*shape, line.text)) return;
   }
 }

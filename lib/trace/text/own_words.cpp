@@ -79,6 +79,20 @@ constexpr auto own_words_without_scale = joined(losses, required_loss, step_name
 /// What is told of an evaluation is no loss of the run.
 constexpr std::string_view evaluation = "alid;eval;Eval;val_loss;val loss;Val loss;Val Loss;test;Test";
 
+/// What is printed without a step. Of a configuration it is no run's.
+constexpr auto lone_scale = std::to_array<LineField>({
+    {printed, "oss_scale"},
+    {printed, "oss scale"},
+    {printed, "oss Scale"},
+    {printed, "rad_scale"},
+    {printed, "rad scale"},
+    {printed, "rad Scale"},
+    {printed, "caler scale"},
+    {printed, "caler's scale"},
+    {printed, "get_scale()", true},
+});
+constexpr std::string_view configuration = "nit;min;Min;max;Max;arget;indow;actor;default;args";
+
 /// PyTorch's examples, open_clip's training and what began as one of them: behind it stand samples, and no step.
 constexpr LineField train_epoch[] = {{.fact = loss, .label = "Loss: ", .is_required = true, .is_whole = true}};
 
@@ -143,6 +157,13 @@ constexpr LineShape own_words_lines[] = {
      .meaning = Meaning::moment,
      .is_last_resort = true,
      .is_doubtful = true},
+    {.kind = "log",
+     .needle = "cale",
+     .without = configuration,
+     .fields = lone_scale,
+     .meaning = Meaning::moment,
+     .is_last_resort = true,
+     .is_lone = true},
     {.kind = "log",
      .needle = "loss",
      .without = evaluation,

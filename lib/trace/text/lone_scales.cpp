@@ -1,0 +1,47 @@
+#include "lib/trace/text/lone_scales.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+
+#include "lib/trace/text/doubtful_scale.hpp"
+
+namespace tare {
+
+namespace {
+
+constexpr std::uint64_t least_told = 3;
+constexpr std::string_view end_of_name = "cale";  // every name of a scale has it
+
+/// Without what differs from line to line: times, numbers of processes.
+std::string words_of(std::string_view line) {
+  std::string words;
+  std::ranges::copy_if(line.substr(0, line.find(end_of_name)), std::back_inserter(words),
+                       [](unsigned char c) { return std::isalpha(c) != 0; });
+  return words;
+}
+
+}  // namespace
+
+void LoneScales::take(std::string_view line, const TraceStep& step) {
+  if (!step.after || step.line == last_line_) return;
+  const double value = *step.after;
+  const std::string words = words_of(line);
+  if (told_ == 0) {
+    if (!may_begin_as_scale(value)) return;
+    words_ = words;
+  }
+  if (words != words_) return;
+  is_other_ = is_other_ || !may_go_on_as_scale(value);
+  moves_ += told_ > 0 && value != last_ ? 1 : 0;
+  ++told_;
+  last_ = value;
+  last_line_ = step.line;
+  steps_.push_back(step);
+}
+
+bool LoneScales::is_course() const {
+  return told_ >= least_told && moves_ > 0 && !is_other_;
+}
+
+}  // namespace tare
