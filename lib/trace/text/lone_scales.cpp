@@ -24,8 +24,9 @@ std::string words_of(std::string_view line) {
 }  // namespace
 
 void LoneScales::take(std::string_view line, const TraceStep& step) {
-  if (!step.after || step.line == last_line_) return;
-  const double value = *step.after;
+  const auto told = step.after ? step.after : step.smoothed;  // 0.0 may be a small one, rounded
+  if (!told || step.line == last_line_) return;
+  const double value = *told;
   const std::string words = words_of(line);
   if (told_ == 0) {
     if (!may_begin_as_scale(value)) return;

@@ -12,7 +12,7 @@ namespace tare {
 
 class LoneScales {
  public:
-  /// `line` holds a scale's name, and what `step` left behind it.
+  /// `line` holds a scale's name, and what was read of it is in `step`.
   void take(std::string_view line, const TraceStep& step);
   /// Whether what was told is a scale's course.
   [[nodiscard]] bool is_course() const;

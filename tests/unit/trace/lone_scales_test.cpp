@@ -11,7 +11,9 @@ namespace {
 
 std::vector<double> scales_of(const std::string& text) {
   std::vector<double> scales;
-  for (const TraceStep& step : trace_of_log(text).steps) scales.push_back(step.after.value_or(-1));
+  for (const TraceStep& step : trace_of_log(text).steps) {
+    scales.push_back(step.after.value_or(step.smoothed.value_or(-1)));
+  }
   return scales;
 }
 
