@@ -229,7 +229,7 @@ OpenFile open_read_only_file(const Place& place) {
   checked(files.fchmod(reading.descriptor(), mode | S_IWUSR), reading.path());
   const int opened = place.folder.try_open(place.name, O_RDWR);
   const int restored = files.fchmod(reading.descriptor(), mode);
-  OpenFile file = OpenFile::adopt(files, reading.path(), opened);
+  OpenFile file = adopt(place, opened);
   checked(restored, reading.path());
   if (file.status().st_ino != status.st_ino) throw_changed(reading.path());
   return file;
@@ -239,8 +239,7 @@ OpenFile open_read_only_file(const Place& place) {
 
 OpenedFile open_for_writing(const Place& place) {
   const int opened = place.folder.try_open(place.name, O_RDWR);
-  OpenFile file =
-      opened == -EACCES ? open_read_only_file(place) : OpenFile::adopt(place.folder.files(), place.path(), opened);
+  OpenFile file = opened == -EACCES ? open_read_only_file(place) : adopt(place, opened);
   const struct stat status = file.status();
   if (!S_ISREG(status.st_mode)) throw Error(Status::refused, file.path() + ": not a regular file");
   return {std::move(file), status};

@@ -26,7 +26,7 @@ std::optional<Claim> Claim::create(const Folder& home, const JournalKey& key, mo
     if (opened == -ENOENT) continue;  // the last one out removed the folder
     if (opened == -EEXIST) return std::nullopt;
     if (opened < 0) store.remove_if_empty();
-    OpenFile file = OpenFile::adopt(store.files(), place.path(), opened);
+    OpenFile file = tare::adopt(place, opened);
     const int locked = store.files().try_lock(file.descriptor());
     // Without locks the exclusive creation alone keeps others out; they cannot tell that we are alive, and refuse.
     if (locked == -EAGAIN) throw_busy(home.path());
@@ -44,7 +44,7 @@ std::optional<Claim> Claim::adopt(const Store& store, bool assume_abandoned) {
     if (!*regular) throw Error(Status::refused, place.path() + ": is no regular file", "remove it");
     const int opened = place.folder.try_open(place.name, O_RDWR);
     if (opened == -ENOENT) return std::nullopt;
-    OpenFile file = OpenFile::adopt(store.files(), place.path(), opened);
+    OpenFile file = tare::adopt(place, opened);
     const int locked = store.files().try_lock(file.descriptor());
     if (locked == -EAGAIN) throw_busy(store.folder());
     if (has_no_locks(locked) && !assume_abandoned) {
@@ -93,7 +93,7 @@ void Claim::commit_as(StoredRecord record) const {
 
 void Claim::drop() const {
   const Place place = store_.pending();
-  checked(store_.files().unlink_at(place.folder.descriptor(), place.name), place.path());
+  checked(store_.files().unlink_at(place.folder.descriptor(), place.name), [&] { return place.path(); });
 }
 
 void Claim::withdraw() const {

@@ -40,10 +40,6 @@ std::int64_t checked(std::int64_t result, const std::string& path) {
   return result;
 }
 
-OpenFile OpenFile::adopt(FileLayer& files, const std::string& path, int opened) {
-  return {files, path, Opened{static_cast<int>(checked(opened, path))}};
-}
-
 OpenFile::OpenFile(OpenFile&& other) noexcept
     : files_(other.files_), path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -83,11 +84,30 @@ FileLayer& system_files();
 /// Throws where `result` is a negative errno; otherwise returns it.
 std::int64_t checked(std::int64_t result, const std::string& path);
 
+/// Makes a path where one is asked for. What a call has done is done: no path may fail to be made behind it, as memory
+/// can, unless the call failed itself.
+template <typename Make>
+concept PathMaker = requires(const Make& make) {
+  { make() } -> std::convertible_to<std::string>;
+};
+
+template <PathMaker Make>
+std::int64_t checked(std::int64_t result, const Make& path) {
+  return result < 0 ? checked(result, path()) : result;
+}
+
 /// An open file or folder, closed at the end of its life. Functions throw `io` that names the path.
 class OpenFile {
  public:
-  /// Takes over what `open` gave: a descriptor, or the negative errno, which it throws.
-  static OpenFile adopt(FileLayer& files, const std::string& path, int opened);
+  /// Takes over what `open` gave: a descriptor, closed where its path cannot be made; or the negative errno, which it
+  /// throws.
+  template <PathMaker Make>
+  static OpenFile adopt(FileLayer& files, int opened, const Make& path) {
+    OpenFile file(files, opened);
+    file.path_ = path();
+    checked(opened, file.path_);
+    return file;
+  }
   OpenFile(OpenFile&& other) noexcept;
   OpenFile& operator=(OpenFile&&) = delete;
   ~OpenFile();
@@ -105,11 +125,7 @@ class OpenFile {
   void sync_data() const;
 
  private:
-  struct Opened {
-    int descriptor;
-  };
-  OpenFile(FileLayer& files, std::string path, Opened opened)
-      : files_(&files), path_(std::move(path)), descriptor_(opened.descriptor) {}
+  OpenFile(FileLayer& files, int opened) : files_(&files), descriptor_(opened) {}
 
   FileLayer* files_;
   std::string path_;

@@ -73,7 +73,7 @@ std::optional<OpenFile> open_target(const Place& place) {
   if (!named || !S_ISREG(named->st_mode)) return std::nullopt;
   const int opened = place.folder.try_open(place.name, O_RDONLY);
   if (opened == -ENOENT || opened == -ELOOP) return std::nullopt;
-  OpenFile file = OpenFile::adopt(place.folder.files(), place.path(), opened);
+  OpenFile file = adopt(place, opened);
   if (!S_ISREG(file.status().st_mode)) return std::nullopt;
   return file;
 }

@@ -17,25 +17,27 @@ bool leads_nowhere(int result) {
 std::optional<Folder> Folder::find(FileLayer& files, const std::string& path) {
   const int opened = files.open_folder(no_folder, path);
   if (leads_nowhere(opened)) return std::nullopt;
-  return Folder(std::make_shared<const OpenFile>(OpenFile::adopt(files, path, opened)));
+  return Folder(std::make_shared<const OpenFile>(OpenFile::adopt(files, opened, [&] { return path; })));
 }
 
 Folder Folder::at(FileLayer& files, const std::string& path) {
-  return Folder(std::make_shared<const OpenFile>(OpenFile::adopt(files, path, files.open_folder(no_folder, path))));
+  const int opened = files.open_folder(no_folder, path);
+  return Folder(std::make_shared<const OpenFile>(OpenFile::adopt(files, opened, [&] { return path; })));
 }
 
 std::optional<Folder> Folder::find(const std::string& relative) const {
   if (relative.empty()) return *this;
   const int opened = files().open_folder(descriptor(), relative);
   if (leads_nowhere(opened)) return std::nullopt;
-  return Folder(std::make_shared<const OpenFile>(OpenFile::adopt(files(), joined(path(), relative), opened)));
+  const auto below = [&] { return joined(path(), relative); };
+  return Folder(std::make_shared<const OpenFile>(OpenFile::adopt(files(), opened, below)));
 }
 
 std::optional<struct stat> Folder::status(const std::string& name) const {
   struct stat status {};
   const int result = files().stat_at(descriptor(), name, status);
   if (result == -ENOENT || result == -ENOTDIR) return std::nullopt;
-  checked(result, joined(path(), name));
+  checked(result, [&] { return joined(path(), name); });
   return status;
 }
 
@@ -46,7 +48,7 @@ std::vector<FileEntry> Folder::list(std::size_t most) const {
 }
 
 OpenFile Folder::open(const std::string& name, int flags, mode_t mode) const {
-  return OpenFile::adopt(files(), joined(path(), name), try_open(name, flags, mode));
+  return OpenFile::adopt(files(), try_open(name, flags, mode), [&] { return joined(path(), name); });
 }
 
 int Folder::try_open(const std::string& name, int flags, mode_t mode) const {
@@ -55,13 +57,17 @@ int Folder::try_open(const std::string& name, int flags, mode_t mode) const {
 
 void Folder::remove_if_there(const std::string& name) const {
   const int result = files().unlink_at(descriptor(), name);
-  if (result != -ENOENT) checked(result, joined(path(), name));
+  if (result != -ENOENT) checked(result, [&] { return joined(path(), name); });
 }
 
 void Folder::sync() const {
   const OpenFile itself = open(".", O_RDONLY | O_DIRECTORY);
   const int result = files().fsync(itself.descriptor());
   if (result != -EINVAL) checked(result, path());
+}
+
+OpenFile adopt(const Place& place, int opened) {
+  return OpenFile::adopt(place.folder.files(), opened, [&] { return place.path(); });
 }
 
 std::optional<Place> place_below(const Folder& folder, const std::string& relative) {
@@ -85,7 +91,7 @@ bool stands_for(const Place& place, const OpenFile& file) {
 
 void rename(const Place& from, const Place& to) {
   checked(from.folder.files().rename_at(from.folder.descriptor(), from.name, to.folder.descriptor(), to.name),
-          from.path());
+          [&] { return from.path(); });
 }
 
 std::optional<struct stat> status_of(FileLayer& files, const std::string& path) {

@@ -55,6 +55,9 @@ struct Place {
   [[nodiscard]] OpenFile open(int flags, mode_t mode = 0) const { return folder.open(name, flags, mode); }
 };
 
+/// The same as OpenFile::adopt for what was opened there.
+OpenFile adopt(const Place& place, int opened);
+
 /// The place of "a/b.pt" below a folder. Nothing where its folder is not there, or is reached through a link.
 std::optional<Place> place_below(const Folder& folder, const std::string& relative);
 

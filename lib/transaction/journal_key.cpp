@@ -41,7 +41,7 @@ std::optional<Folder> state_folder_at(const std::string& path) {
 JournalKey key_in(const Folder& folder) {
   const int opened = folder.try_open(key_name, O_RDONLY);
   if (opened == -ENOENT) return {};
-  const OpenFile file = OpenFile::adopt(folder.files(), joined(folder.path(), key_name), opened);
+  const OpenFile file = adopt({folder, key_name}, opened);
   const struct stat status = file.status();
   if (!S_ISREG(status.st_mode)) throw_not_private(file.path(), "is no regular file");
   if (status.st_uid != folder.files().user()) throw_not_private(file.path(), "is another user's");

@@ -45,7 +45,7 @@ std::optional<Pending> pending_in(const Store& store, const Scope& scope) {
   const int opened = place.folder.try_open(place.name, O_RDONLY);
   if (opened == -ENOENT) return std::nullopt;
   if (opened == -EACCES) return unreadable(store, "you may not read it");
-  const OpenFile file = OpenFile::adopt(store.files(), place.path(), opened);
+  const OpenFile file = adopt(place, opened);
   const bool is_held = store.files().is_locked(file.descriptor()) > 0;
   try {
     const auto journal = read_journal(file, store.key());

@@ -92,7 +92,7 @@ Store Store::make(const Folder& home, const JournalKey& key) {
   constexpr int attempts = 16;  // the last editor out removes the folder
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const int made = home.files().mkdir_at(home.descriptor(), store_name, 0777);
-    if (made != -EEXIST) checked(made, joined(home.path(), store_name));
+    if (made != -EEXIST) checked(made, [&] { return joined(home.path(), store_name); });
     if (auto store = find(home, key)) return std::move(*store);
     if (home.status(store_name)) break;
   }

@@ -48,7 +48,7 @@ OpenFile open_writable(const Place& place) {
     const auto status = place.status();
     if (status && status->st_uid == files.user()) return place.open(O_RDONLY);
   }
-  return OpenFile::adopt(files, place.path(), opened);
+  return adopt(place, opened);
 }
 
 }  // namespace

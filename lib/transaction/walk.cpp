@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 
 #include "lib/transaction/file_layer.hpp"
 
@@ -30,15 +31,17 @@ int walk_at_once(int base, const std::string& path) {
 }
 
 int walk_by_parts(int base, const std::string& path) {
+  // Made before anything is opened, and cut into names in place: behind it nothing can throw.
+  std::string names = path;
+  std::replace(names.begin(), names.end(), '/', '\0');
   int at = base == no_folder ? ::open("/", only_to_find) : ::openat(base, ".", only_to_find);
-  for (std::size_t start = 0; at >= 0 && start < path.size();) {
-    const std::size_t end = std::min(path.find('/', start), path.size());
-    const std::string part = path.substr(start, end - start);
-    start = end + 1;
+  for (std::size_t start = 0; at >= 0 && start < names.size();) {
+    const std::string_view part = names.c_str() + start;
+    start += part.size() + 1;
     if (part.empty()) continue;
     const int above = at;
     errno = EXDEV;
-    at = part == ".." ? -1 : ::openat(above, part.c_str(), only_to_find);
+    at = part == ".." ? -1 : ::openat(above, part.data(), only_to_find);
     const int problem = errno;
     ::close(above);
     errno = problem;

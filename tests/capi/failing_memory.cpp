@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <string_view>
@@ -96,6 +97,7 @@ namespace {
 /// Whether an allocation failed. Where it did, the call must have given status 3, or `otherwise`.
 bool fails_at(long n, const Call& call, int32_t otherwise) {
   const Attempt done = attempt(n, call);
+  REQUIRE(done.open == 0);
   if (done.failed && done.status != otherwise) REQUIRE(done.status == TARE_E_OUT_OF_MEMORY);
   return done.failed;
 }
@@ -115,16 +117,21 @@ void fail_each(const std::string& name, const Call& call, int32_t otherwise, lon
   std::cout << name << ": some " << n << " allocations\n";
 }
 
+long open_descriptors() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
 }  // namespace
 
 Attempt attempt(long n, const Call& call) {
+  const long open_before = open_descriptors();
   left = n;
   living = 0;
   counting = true;
   const int32_t status = call();
   const bool failed = left < 0;
   counting = false;
-  return {failed, status, living};
+  return {failed, status, living, open_descriptors() - open_before};
 }
 
 void fail_everywhere(const std::string& name, const Call& call, Whose whose) {

@@ -20,6 +20,7 @@ struct Attempt {
   bool failed;  ///< an allocation did
   int32_t status;
   long living;  ///< allocations made and not freed
+  long open;    ///< descriptors opened and not closed
 };
 
 /// Runs `call` with its n-th allocation failing, if it has as many.

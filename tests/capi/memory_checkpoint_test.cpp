@@ -119,9 +119,10 @@ TEST_CASE("a failed allocation while one of several files is unpacked does not p
 TEST_CASE("after an allocation that failed in an edit or its undo, undo still brings back every byte") {
   const Scratch folder;
   const std::string path = folder.path("checkpoint.pth");
+  tare_error error = TARE_ERROR_INIT;
   const auto call = [&](auto function, const char* options) {
     tare_text* text = nullptr;
-    const int32_t status = function(&text, path.c_str(), options, nullptr);
+    const int32_t status = function(&text, path.c_str(), options, &error);
     tare_text_destroy(text);
     return status;
   };
@@ -139,20 +140,27 @@ TEST_CASE("after an allocation that failed in an edit or its undo, undo still br
     std::filesystem::remove_all(folder.path(".tare"));
   };
   // A call may also do without what it needed the memory for (old journals that could be tidied up): then it succeeds.
+  // What is made once, and kept, may be made by the first one only.
+  const auto fail_at = [&](long n, const auto& run, const auto& prepare, const auto& is_done) {
+    prepare();
+    const Attempt done = attempt(n, run);
+    INFO(error.message);
+    REQUIRE((done.status == TARE_E_OUT_OF_MEMORY || done.status == TARE_OK));
+    REQUIRE((done.status == TARE_OK) == is_done());  // never a failure that is none
+    REQUIRE(done.open == 0);
+    undo_all();
+    return done;
+  };
   const auto everywhere = [&](const char* name, const auto& run, const auto& prepare, const auto& is_done) {
     prepare();
     REQUIRE(run() == TARE_OK);  // what is made once is made now
     undo_all();
     long n = 0;
     for (bool failed = true; failed; ++n) {
-      prepare();
-      const Attempt done = attempt(n, run);
-      failed = done.failed;
       INFO(name << ", allocation " << n);
-      REQUIRE((done.status == TARE_E_OUT_OF_MEMORY || done.status == TARE_OK));
-      REQUIRE((done.status == TARE_OK) == is_done());  // never a failure that is none
-      REQUIRE((!failed || done.living == 0));
-      undo_all();
+      const Attempt first = fail_at(n, run, prepare, is_done);
+      failed = first.failed;
+      REQUIRE((!failed || first.living == 0 || fail_at(n, run, prepare, is_done).living == 0));
     }
     std::cout << name << ": " << n - 1 << " allocations\n";
   };
