@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "lib/codec/changed_states.hpp"
 #include "lib/container/packed_values.hpp"
 #include "lib/dialect/extra_state.hpp"
+#include "lib/dialect/frameworks/tare.hpp"
 #include "lib/dialect/tare_fp8.hpp"
 #include "lib/edit/fp8_extra_state.hpp"
 #include "lib/edit/fp8_keys.hpp"
@@ -105,6 +107,7 @@ class FilePlanner {
   /// Turns what the fields become into changes of the nodes that they have in this file.
   std::vector<NodeChange> changes_of_states() {
     std::vector<NodeChange> changes;
+    std::map<NodeId, Value> repeated;
     for (const StateWork* state : work_.states) {
       const std::vector<Field>& fields = state->scaler->state().fields;
       const std::vector<FieldNode>& nodes = file_.nodes_of(state->scaler->state());
@@ -131,7 +134,11 @@ class FilePlanner {
         }
         if (mirror == nowhere) continue;
         changes.push_back({mirror, replacement.data, fmt::format("what repeats {}", before.name)});
+        repeated.emplace(mirror, after);
       }
+    }
+    for (RolesChecksum& checksum : roles_checksums(file_.container().tree(), repeated)) {
+      changes.push_back({checksum.node, NewText{std::move(checksum.text)}, "the checksum of what repeats fields"});
     }
     return changes;
   }

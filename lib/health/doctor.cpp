@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -48,6 +49,12 @@ HealthFinding told(std::string_view code, std::string message, std::string file 
 
 bool is_trouble(const HealthFinding& finding) {
   return finding.severity != Severity::note;
+}
+
+/// Its lines may look like the beginning of a JSON document, and are none.
+bool is_called_log(std::string_view path) {
+  constexpr auto endings = std::to_array<std::string_view>({".jsonl", ".log", ".txt", ".out", ".err"});
+  return std::ranges::any_of(endings, [&](std::string_view ending) { return path.ends_with(ending); });
 }
 
 bool is_usable(double scale) {
@@ -120,7 +127,7 @@ class Examiner {
       const bool is_none = is_other_format || error.status == Status::corrupt || error.status == Status::refused;
       if (is_none && gives_a_trace(trace, path)) return {};
       if (is_unfinished_save(path)) return {true, {}, {told("incomplete-checkpoint", error.what(), path)}};
-      if (!is_other_format) throw;
+      if (!is_other_format && !is_called_log(path)) throw;
       return {false, error.what(), {}};
     }
   }

@@ -30,9 +30,10 @@ bool tells_all_steps(const Course& course) {
 
 /// mindyolo's lines tell the scale behind an overflow, and its static scaler, which it has by default, leaves it as it
 /// was: no fall is to be concluded.
-bool may_be_static(const Course& course) {
-  const auto& all = course.stretches;
-  return course.overflows > 1 && !all.empty() && std::ranges::all_of(all, [&](const Stretch& stretch) {
+bool may_be_static(const Examination& run) {
+  const auto& all = run.course.stretches;
+  return is_of_kind(run, "mindyolo-log") && run.course.overflows > 1 && !all.empty() &&
+         std::ranges::all_of(all, [&](const Stretch& stretch) {
            return stretch.kind == StretchKind::overflow && stretch.after == all.front().after;
          });
 }
@@ -40,7 +41,7 @@ bool may_be_static(const Course& course) {
 }  // namespace
 
 void look_for_static_scale(const Examination& run, std::vector<Symptom>& found) {
-  if (!is_of_kind(run, "mindyolo-log") || !may_be_static(run.course)) return;
+  if (!may_be_static(run)) return;
   const double scale = run.course.stretches.front().after;
   found.push_back({"static-scale",
                    fmt::format("{} overflows are told, and the scale behind each is {}: a static scaler does not move "
@@ -131,7 +132,7 @@ void look_for_many_overflows(const Examination& run, std::vector<Symptom>& found
 }
 
 void look_for_oscillation(const Examination& run, std::vector<Symptom>& found) {
-  if (is_of_kind(run, "mindyolo-log") && may_be_static(run.course)) return;
+  if (may_be_static(run)) return;
   const auto& all = run.course.stretches;
   const double soon = std::max(0.02 * run.course.window.value_or(0), 2.0);
   double ceiling = 0;

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <span>
 
@@ -38,6 +39,10 @@ bool means_fp8(const SourceChoice& choice, std::size_t scalers, std::size_t fp8)
   return choice.fp8 || (scalers == 0 && fp8 > 0);
 }
 
+/// What keeps a scaler of torch's as it is, in a file of its own or inside of a checkpoint.
+constexpr auto keepers_of_torch = std::to_array<std::string_view>(
+    {"pytorch", "transformers", "huggingface", "accelerate", "lightning", "fsdp", "timm", "mmengine", "ultralytics"});
+
 /// Frameworks by the names that states migrate to.
 void require_framework(const std::string& name) {
   const std::size_t space = std::min(name.find(' '), name.size());
@@ -49,6 +54,10 @@ void require_framework(const std::string& name) {
     for (const StateTemplate& form : dialect->templates) known.insert(form.name);
   }
   if (known.contains(name)) return;
+  if (std::ranges::find(keepers_of_torch, name) != keepers_of_torch.end()) {
+    throw Error(Status::invalid_argument, fmt::format("'{}' is no framework that a state could migrate to", name),
+                "what it keeps is torch's: --to torch writes that state, --into puts it into a checkpoint");
+  }
   std::vector<std::string_view> fp8;
   for (const Fp8PolicySpec& spec : fp8_policies()) {
     if (spec.rule != kernels::fp8::Rule::fp8_lm) fp8.push_back(spec.name);  // its mu is no tensor's scale

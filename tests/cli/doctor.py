@@ -198,6 +198,28 @@ def far_apart(tare, corpus, scratch):
             yield f"scales of 65536 and {scale}: exit {done.code}, {told} {done.err}"
 
 
+# Logs that tell no scale, and no step: what the doctor says of them, and its exit code.
+WITHOUT_SCALE = [
+    ("lost.log", "Epoch 1, Batch {}, Loss: 2.3\n" * 3 + "Epoch 1, Batch {}, Loss: nan\n" * 12, "nan-loss", 1),
+    ("tutorial.log", "[1, {}] loss: 2.3\n" * 3 + "[1, {}] loss: nan\n" * 12, "nan-loss", 1),
+    ("mean.log", "Epoch: [0][{}/5005]\tLoss 7.0e+00 (7.1e+00)\n" * 3 + "Epoch: [0][{}/5005]\tLoss nan (nan)\n" * 12, "nan-loss", 1),
+    ("well.log", "Epoch 1, Batch {}, Loss: 2.3\n" * 15, "no-scale-trace", 0),
+    ("best.log", "Epoch {} acc 0.5, best loss: nan\n" * 15, "no-scale-trace", 0),
+    ("texts.jsonl", '{{"text":"hello {}"}}\n' * 15, "no-scale-trace", 0),
+    ("bracket.log", "[1, {}] hello\n" * 15, "no-scale-trace", 0),
+]
+
+
+def without_scale(tare, scratch):
+    for name, text, code, wanted in WITHOUT_SCALE:
+        path = scratch / name
+        path.write_text(text.format(*range(10, 160, 10)))
+        done = tare("doctor", path, "--json")
+        gravest = done.json()["findings"][0]["code"] if done.json() else done.err
+        if (gravest, done.code) != (code, wanted):
+            yield f"{name}: {gravest}, exit {done.code}; wanted {code}, {wanted}"
+
+
 def pictures(tare, cases, scratch):
     log = cases / "deepspeed/floor-tqdm-0.9.5"
     for columns in (40, 100):
@@ -249,6 +271,7 @@ def main():
                     *far_apart(tare, options.corpus, pathlib.Path(folder)),
                     *fp8_run(tare, options.corpus, pathlib.Path(folder)),
                     *missing_files(tare, options.corpus, pathlib.Path(folder)),
+                    *without_scale(tare, pathlib.Path(folder)),
                     *pictures(tare, options.cases, pathlib.Path(folder)),
                     *simulations(tare, options.cases)]
     print("\n".join(problems) or "every diagnosis, gate, picture and simulation is as it should be")

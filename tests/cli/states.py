@@ -77,6 +77,8 @@ def try_verbs(tare, command, folder, name, ending, scaler):
     set_by_library["scale"] = wanted
     require(json.loads(edited.json()) == json.loads(set_by_library.json()), name, "was edited to", edited.json())
     require(runs_alike(tare, edited, set_by_library), name, "runs otherwise after the edit")
+    if ending == "json":  # the roles, and their checksum, too
+        require(json.loads(twin.read_text()) == json.loads(set_by_library.json()), name, "was written as", twin.read_text())
     require(command("diff", path, twin).code == NO, command("diff", path, twin))
     require(b"scale" in command("history", twin).out, command("history", twin))
 
@@ -100,11 +102,18 @@ def try_several(tare, command, folder, corpus):
         try_one_of_several(tare, command, folder, corpus, folder / name)
 
 
+def roles_checksums(path):
+    if path.suffix != ".json":
+        return {}
+    return {one["path"]: one["state"]["roles_crc32"] for one in json.loads(path.read_text())["states"]}
+
+
 def try_one_of_several(tare, command, folder, corpus, path):
     checkpoint = corpus / "apex/amp-two/amp_checkpoint.pt"
     answer = command("inspect", checkpoint, "--save", path)
     require(answer.code == DONE, answer)
     before = {one["path"]: one for one in command("inspect", "--json", path).json()["scalers"]}
+    checksums = roles_checksums(path)
     there = [one["path"] for one in command("inspect", "--json", checkpoint).json()["scalers"]]
     require(sorted(before) == sorted(there) and len(there) == 2, "paths are", sorted(before))
     require(command("edit", path, "scale=1024", "--yes").code == REFUSED, "one of several is edited without a word")
@@ -114,6 +123,8 @@ def try_one_of_several(tare, command, folder, corpus, path):
     require(float(command("get", path, "--at", second, "scale").out) == 1024, command("get", path, "--at", second, "scale"))
     after = {one["path"]: one for one in command("inspect", "--json", path).json()["scalers"]}
     require(after[first] == before[first], first, "has changed, too")
+    changed = {name for name, checksum in roles_checksums(path).items() if checksum != checksums[name]}
+    require(changed == {second} or path.suffix != ".json", "checksums that changed are those of", changed)
     require(tare.State.from_checkpoint(str(path), second)["scale"] == 1024, "the library reads another scale")
     require(runs_alike(tare, tare.State.from_checkpoint(str(path), first), tare.State.from_checkpoint(str(checkpoint), first)),
             first, "runs otherwise")
@@ -138,6 +149,10 @@ def try_damage(command, folder, path):
     field.write_text(json.dumps(document, indent=1))
     require(float(command("get", field, "scale").out) == scale, command("inspect", field))
     require(command("edit", field, "scale=512", "--yes").code == DONE and float(command("get", field, "scale").out) == 512, field)
+    document = json.loads(field.read_text())
+    document["fields"]["scale"] = 2048
+    field.write_text(json.dumps(document))
+    require(float(command("get", field, "scale").out) == 2048, "no change by hand counts behind an edit", command("inspect", field))
 
 
 def slots_in(command, path):

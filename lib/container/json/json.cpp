@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -22,8 +23,17 @@ Bytes whole(const Source& source) {
   return source.read({0, source.size()});
 }
 
+std::string quoted(const std::string& text) {
+  const auto stands_for_itself = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  if (!std::ranges::all_of(text, stands_for_itself)) {
+    throw Error(Status::refused, "\"" + escaped(text) + "\": a text that JSON would have to escape");
+  }
+  return '"' + text + '"';
+}
+
 /// As Python's json writes it.
 std::string json_text(const NodeChange& change) {
+  if (const auto* anew = std::get_if<NewText>(&change.value)) return quoted(anew->text);
   const NewNumber number = number_of(change);
   if (const auto* flag = std::get_if<bool>(&number)) return *flag ? "true" : "false";
   if (const auto* integer = std::get_if<Integer>(&number)) return integer->text();

@@ -121,6 +121,24 @@ std::optional<Value> value_in(const Tree& tree, NodeId node) {
   return Value{std::move(items), "list"};
 }
 
+/// The roles of a state as the file holds them, or as they are after a change.
+StateSection roles_in(const Tree& tree, NodeId roles, const std::map<NodeId, Value>& changed = {}) {
+  StateSection section;
+  const auto pairs = tree.items(roles);
+  for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+    const NodeId node = pairs[i + 1];
+    const auto other = changed.find(node);
+    const Value value = other != changed.end() ? other->second : value_in(tree, node).value_or(tree.value(node, 1));
+    section.set(tree.key_text(pairs[i]), state_value(value));
+  }
+  return section;
+}
+
+/// Nobody has changed them since they were written.
+bool are_roles_as_written(const Tree& tree, NodeId state, const StateSection& roles) {
+  return text_under(tree, state, "roles_crc32") == roles_checksum(roles);
+}
+
 /// What the sections of one state's map come to.
 class OwnStateReader {
  public:
@@ -218,20 +236,11 @@ class OwnStateReader {
     part.mirror = role;
     const Value here = part.value ? *part.value : tree_.value(part.node, 1);
     const Value there = value_in(tree_, role).value_or(tree_.value(role, 1));
-    if (same(here, there) || is_alike(here, there) || are_roles_as_written()) return;
+    // Where the roles are as they were written it was the field that was changed, and it counts.
+    if (same(here, there) || is_alike(here, there)) return;
+    if (are_roles_as_written(tree_, map_, roles_in(tree_, roles_))) return;
     problem_ = fmt::format("roles.{} is not what {} holds: one of them was changed, and nobody can know which",
                            name(*part.role), part.name);
-  }
-
-  /// Then it was the field that was changed, and it counts.
-  [[nodiscard]] bool are_roles_as_written() const {
-    StateSection roles;
-    const auto pairs = tree_.items(roles_);
-    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-      const NodeId node = pairs[i + 1];
-      roles.set(tree_.key_text(pairs[i]), state_value(value_in(tree_, node).value_or(tree_.value(node, 1))));
-    }
-    return text_under(tree_, map_, "roles_crc32") == roles_checksum(roles);
   }
 
   /// 1 and 1.0 say the same.
@@ -247,23 +256,29 @@ class OwnStateReader {
   std::string problem_;
 };
 
-/// Of a file of several; its path stands beside it.
-void add_state(const Tree& tree, NodeId item, NodeId state, Matches& matches) {
-  if (is_state(tree, state)) matches.push_back(OwnStateReader(tree, state).read(text_under(tree, item, "path")));
+/// Calls `see` with each state's map and its path, which stands beside it in a file of several.
+template <class See>
+void each_state(const Tree& tree, NodeId root, const See& see) {
+  if (is_state(tree, root)) return see(root, std::string());
+  if (text_under(tree, root, "schema") != states_schema) return;
+  const auto see_one = [&](NodeId item, NodeId state) {
+    if (is_state(tree, state)) see(state, text_under(tree, item, "path"));
+  };
+  const NodeId states = tree.find(root, "states");
+  const auto items = tree.items(states);
+  if (tree.kind(states) == Kind::list) {
+    for (const NodeId item : items) see_one(item, tree.find(item, "state"));
+  } else {  // of HDF5, groups by their numbers
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2) see_one(items[i + 1], items[i + 1]);
+  }
 }
 
 Matches find_in_tare(const Tree& tree, NodeId map, NodeId root) {
-  if (map != root) return {};
-  if (is_state(tree, map)) return {OwnStateReader(tree, map).read("")};
-  if (text_under(tree, map, "schema") != states_schema) return {};
   Matches matches;
-  const NodeId states = tree.find(map, "states");
-  const auto items = tree.items(states);
-  if (tree.kind(states) == Kind::list) {
-    for (const NodeId item : items) add_state(tree, item, tree.find(item, "state"), matches);
-  } else {  // of HDF5, groups by their numbers
-    for (std::size_t i = 0; i + 1 < items.size(); i += 2) add_state(tree, items[i + 1], items[i + 1], matches);
-  }
+  if (map != root) return matches;
+  each_state(tree, root, [&](NodeId state, std::string path) {
+    matches.push_back(OwnStateReader(tree, state).read(std::move(path)));
+  });
   return matches;
 }
 
@@ -279,6 +294,19 @@ constinit const Dialect tare_state = {
 
 bool is_own(const FoundScaler& scaler) {
   return scaler.dialect->name == name_of_own;
+}
+
+std::vector<RolesChecksum> roles_checksums(const Tree& tree, const std::map<NodeId, Value>& changed) {
+  std::vector<RolesChecksum> found;
+  if (changed.empty()) return found;
+  each_state(tree, tree.root, [&](NodeId state, const std::string&) {
+    const NodeId roles = tree.find(state, "roles");
+    const StateSection before = roles_in(tree, roles);
+    const StateSection after = roles_in(tree, roles, changed);
+    if (before == after || !are_roles_as_written(tree, state, before)) return;
+    found.push_back({tree.find(state, "roles_crc32"), roles_checksum(after)});
+  });
+  return found;
 }
 
 ScalerState own_state(const FoundScaler& scaler) {

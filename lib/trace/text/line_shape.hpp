@@ -76,7 +76,7 @@ struct LineShape {
   bool is_kind_sure = true;     ///< false: other frameworks print the same words
   bool is_told_again = false;   ///< an event that moments tell as well, where the log has any
   bool is_last_resort = false;  ///< for lines that no other shape fits
-  bool is_lone = false;         ///< the line tells a scale and no step
+  bool is_lone = false;         ///< the line tells a scale, or a loss, and no step
   bool is_doubtful = false;     ///< the name may be of anything: a loss scale begins with a great power of two
 };
 

@@ -97,6 +97,7 @@ void Log::finish() {
   flush_first();
   if (!has_ranks_ && copies_.ranks() > 1) run_->merge_copies(rankless_, copies_.ranks());
   if (tells_scale(run_->trace())) return;
+  if (aside_.trace().steps.empty()) tell_lone_losses();
   run_->tell_without_scale(aside_);
   if (lone_.is_course()) tell_lone_scales();
 }
@@ -450,7 +451,11 @@ void Log::tell_moment(const Facts& facts) {
 void Log::tell_lone(const Facts& facts) {
   TraceStep step = step_of(facts);
   step.source = aside_.source(path_, facts.shape->kind);
-  lone_.take(facts.line->text, step);
+  step.loss ? lone_losses_.take(facts.line->text, step) : lone_.take(facts.line->text, step);
+}
+
+void Log::tell_lone_losses() {
+  for (const TraceStep& step : lone_losses_.steps()) aside_.add(step, &lone_losses_);
 }
 
 void Log::tell_lone_scales() {

@@ -11,6 +11,7 @@
 #include "lib/trace/input.hpp"
 #include "lib/trace/run.hpp"
 #include "lib/trace/text/copies.hpp"
+#include "lib/trace/text/lone_losses.hpp"
 #include "lib/trace/text/lone_scales.hpp"
 #include "lib/trace/text/match.hpp"
 #include "lib/trace/text/report_clock.hpp"
@@ -62,6 +63,7 @@ class Log {
   bool is_scale(const Facts& facts);
   void tell_lone(const Facts& facts);
   void tell_lone_scales();
+  void tell_lone_losses();
   void tell_aside(const Facts& facts);
   void warn_of(const Facts& facts, std::string_view code);
   [[nodiscard]] TraceStep step_of(const Facts& facts);
@@ -80,6 +82,7 @@ class Log {
   Run* run_;
   Run aside_;  ///< what is told where no step has a scale
   LoneScales lone_;
+  LoneLosses lone_losses_;
   Matcher matcher_;
   std::string path_;
   std::string_view sure_kind_;  ///< of shapes whose kind is not sure, in this file

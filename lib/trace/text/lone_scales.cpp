@@ -1,25 +1,14 @@
 #include "lib/trace/text/lone_scales.hpp"
 
-#include <algorithm>
-#include <cctype>
-#include <iterator>
-
 #include "lib/trace/text/doubtful_scale.hpp"
+#include "lib/trace/text/lone_words.hpp"
 
 namespace tare {
 
 namespace {
 
-constexpr std::uint64_t least_told = 3;
-constexpr std::string_view end_of_name = "cale";  // every name of a scale has it
-
-/// Without what differs from line to line: times, numbers of processes.
-std::string words_of(std::string_view line) {
-  std::string words;
-  std::ranges::copy_if(line.substr(0, line.find(end_of_name)), std::back_inserter(words),
-                       [](unsigned char c) { return std::isalpha(c) != 0; });
-  return words;
-}
+constexpr std::uint64_t least_scales = 3;
+constexpr std::string_view end_of_scale_name = "cale";  // every name of a scale has it
 
 }  // namespace
 
@@ -27,7 +16,7 @@ void LoneScales::take(std::string_view line, const TraceStep& step) {
   const auto told = step.after ? step.after : step.smoothed;  // 0.0 may be a small one, rounded
   if (!told || step.line == last_line_) return;
   const double value = *told;
-  const std::string words = words_of(line);
+  const std::string words = words_before(line, end_of_scale_name);
   if (told_ == 0) {
     if (!may_begin_as_scale(value)) return;
     words_ = words;
@@ -42,7 +31,7 @@ void LoneScales::take(std::string_view line, const TraceStep& step) {
 }
 
 bool LoneScales::is_course() const {
-  return told_ >= least_told && moves_ > 0 && !is_other_;
+  return told_ >= least_scales && moves_ > 0 && !is_other_;
 }
 
 }  // namespace tare

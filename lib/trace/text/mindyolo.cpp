@@ -1,4 +1,4 @@
-// mindyolo, mindocr: utils/trainer_factory.py. Of the steps that are logged alone.
+// mindyolo: utils/trainer_factory.py. Of the steps that are logged alone.
 #include "lib/trace/text/shapes.hpp"
 
 namespace tare {

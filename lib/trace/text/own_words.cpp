@@ -93,6 +93,13 @@ constexpr auto lone_scale = std::to_array<LineField>({
 });
 constexpr std::string_view configuration = "nit;min;Min;max;Max;arget;indow;actor;default;args";
 
+/// Losses that are printed without a step: of an epoch, of a batch.
+constexpr auto lone_loss = joined(losses, required_loss);
+/// Nor are losses that are told of a run: its least one, what it is made of.
+constexpr std::string_view no_course =
+    "alid;eval;Eval;val_loss;val loss;Val loss;Val Loss;test;Test;best;Best;min_loss;min loss;Min loss;inimum;"
+    "weight;func;early;Early";
+
 /// PyTorch's examples, open_clip's training and what began as one of them: behind it stand samples, and no step.
 constexpr LineField train_epoch[] = {{.fact = loss, .label = "Loss: ", .is_required = true, .is_whole = true}};
 
@@ -178,6 +185,20 @@ constexpr LineShape own_words_lines[] = {
      .is_last_resort = true},
     {.kind = "log", .needle = "Loss: ", .also = "Train Epoch: ", .fields = train_epoch, .meaning = Meaning::aside},
     {.kind = "log", .needle = "|Loss: ", .fields = torchtune_bar, .meaning = Meaning::aside},
+    {.kind = "log",
+     .needle = "loss",
+     .without = no_course,
+     .fields = lone_loss,
+     .meaning = Meaning::aside,
+     .is_last_resort = true,
+     .is_lone = true},
+    {.kind = "log",
+     .needle = "Loss",
+     .without = no_course,
+     .fields = lone_loss,
+     .meaning = Meaning::aside,
+     .is_last_resort = true,
+     .is_lone = true},
 };
 
 }  // namespace

@@ -33,6 +33,15 @@ TEST_CASE("a number of a sidecar is replaced, the text around it stays") {
   CHECK(interval.change.patches.size() == 1);
 }
 
+TEST_CASE("a text is replaced between its quotes, by one that JSON writes as it is") {
+  const Bytes image = bytes_of(R"({"a": "00ff", "b": 1})"sv);
+  CHECK(as_text(change_value(image, {"a"}, NewText{"c0ffee"}).image) == R"({"a": "c0ffee", "b": 1})");
+  for (const auto* text : {"\"", "\\", "\n", "\x7f", "\u00e9"}) {
+    INFO(text);
+    CHECK_THROWS_WITH(change_value(image, {"a"}, NewText{text}), Catch::Contains("would have to escape"));
+  }
+}
+
 TEST_CASE("of a name that is there twice the last value counts, and that is told") {
   const auto container = open_image(bytes_of(R"({"a": 1, "a": 2})"sv));
   CHECK(number_at(*container, {"a"}) == 2);

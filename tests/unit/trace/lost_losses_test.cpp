@@ -161,3 +161,29 @@ TEST_CASE("what trainers say as they end a run of a lost loss is told") {
     CHECK(std::ranges::find(trace.warnings, "loss-not-finite", &TraceWarning::code) == trace.warnings.end());
   }
 }
+
+TEST_CASE("losses that are printed without a step are the run's where the same words tell them again and again") {
+  const auto losses_of = [](const std::string& text) {
+    std::vector<float> losses;
+    for (const Aside& told : asides_of(text)) losses.push_back(told.loss);
+    return losses;
+  };
+  using Losses = std::vector<float>;
+  CHECK(losses_of("Epoch 1, Batch 10, Loss: 2.5\nEpoch 1, Batch 20, Loss: 2.25\nEpoch 1, Batch 30, Loss: 2\n") ==
+        Losses{2.5, 2.25, 2});
+  CHECK(losses_of("[1,  2000] loss: 2.5\n[1,  4000] loss: 2.25\n[2,  2000] loss: 2\n") == Losses{2.5, 2.25, 2});
+  CHECK(losses_of("Epoch: [0][ 10/5005]\tTime  0.3 ( 1.2)\tLoss 7.0e+00 (7.1e+00)\tAcc@1 0.0\n"
+                  "Epoch: [0][ 20/5005]\tTime  1.2e-05 ( 1.2)\tLoss 6.5e+00 (7.0e+00)\tAcc@1 0.0\n"
+                  "Epoch: [0][ 30/5005]\tTime  0.3 ( 1.2)\tLoss 6.0e+00 (6.9e+00)\tAcc@1 0.0\n") == Losses{7, 6.5, 6});
+  // What an accuracy becomes along with the loss is no other word.
+  CHECK(losses_of("Epoch 1 acc 0.5 train loss 2.5\nEpoch 2 acc nan train loss 2\nEpoch 3 acc nan train loss 1.5\n") ==
+        Losses{2.5, 2, 1.5});
+  CHECK(losses_of("Epoch 1, Loss: 2.5\nEpoch 2, Loss: 2.25\n").empty());
+  CHECK(losses_of("best loss: inf\nbest loss: inf\nbest loss: inf\n").empty());
+  CHECK(losses_of("Test: loss 2.5\nTest: loss 2.25\nTest: loss 2\n").empty());
+  // Of two kinds the one that is told more often, and none where lines have a step.
+  CHECK(losses_of(
+            "batch loss 2.5\nbatch loss 2\nepoch loss 9\nbatch loss 1.5\nbatch loss 1\nepoch loss 8\nepoch loss 7\n") ==
+        Losses{2.5, 2, 1.5, 1});
+  CHECK(losses_of("batch loss 2.5\nbatch loss 2\nbatch loss 1.5\nstep 10 loss 3\n") == Losses{3});
+}
