@@ -84,9 +84,10 @@ void look_for_low_scale(const Examination& run, std::vector<Symptom>& found) {
   if (last.empty() || median->first >= limit) return;
   found.push_back(
       {"low-scale",
-       fmt::format("the median scale of the last {} steps is {}: gradients below {} become 0 in float16. If "
-                   "the loss is a sum, divide it",
-                   std::min(told, last_steps), float_text(median->first), float_text(0x1p-24 / median->first)),
+       fmt::format("{} is {}: gradients below {} become 0 in float16. If the loss is a sum, divide it",
+                   told == 1 ? "the scale of the last step"
+                             : fmt::format("the median scale of the last {} steps", std::min(told, last_steps)),
+                   float_text(median->first), float_text(0x1p-24 / median->first)),
        all[first].first,
        {{"median", median->first}, {"limit", limit}}});
 }

@@ -59,7 +59,7 @@ constexpr auto table = std::to_array<Rule>({
     {"norm-spike", Severity::warning, LooksAt::trace, "the gradient norm jumped, and the loss or the scale with it",
      "Watch it; {healthy} is where to go back to", look_for_norm_spike},
     {"falling", Severity::warning, LooksAt::trace, "the scale fell a lot in few steps and has not come back",
-     "Watch it: in GLM-130B the loss followed 30 steps later. {healthy} is where to go back to", look_for_falling,
+     "Watch it: in GLM-130B the loss followed 30 steps later; {healthy} is where to go back to", look_for_falling,
      collapses},
     {"low-scale", Severity::warning, LooksAt::trace, "the scale is so low that small gradients vanish",
      "Divide the loss if it is a sum; `tare simulate TRACE --window 500,1000,2000` shows what a shorter window would "
