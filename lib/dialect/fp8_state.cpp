@@ -7,6 +7,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/base/whole_number.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/state/fp8_set.hpp"
 
@@ -61,7 +62,7 @@ void take_slot(Fp8Set& set, std::size_t index, const LayerSlot& place) {
   }
   const Field* counter = place.layer->find(std::string_view("amax_counter"));
   if (!set.counter.empty() && counter != nullptr && counter->value.number() != nullptr) {
-    set.counter[index] = static_cast<std::int64_t>(counter->value.as_double());
+    set.counter[index] = whole_number(counter->value.as_double()).value_or(0);
   }
 }
 

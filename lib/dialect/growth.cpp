@@ -3,22 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "lib/base/whole_number.hpp"
 #include "lib/dialect/found.hpp"
 
 namespace tare {
 namespace {
 
-/// Beyond this no counter is exact as a double, and none is real.
-constexpr double largest_counter = 0x1p53;
-
 std::optional<std::int64_t> counter(const FoundScaler& scaler, Role role) {
   const Value* known = scaler.known(role);
   if (known == nullptr) return std::nullopt;
-  const double value = known->as_double();
-  if (!(std::fabs(value) < largest_counter) || value != std::floor(value)) return std::nullopt;
-  return static_cast<std::int64_t>(value);
+  return whole_number(known->as_double());
 }
 
 std::string counted_text(const FoundScaler& scaler, std::int64_t steps) {

@@ -169,10 +169,12 @@ class CourseReader {
     const double octaves = stretch.after > 0 && stretch.before > stretch.after
                                ? std::log2(stretch.before / stretch.after)
                                : (stretch.before > stretch.after ? 1.0 : 0.0);
-    const auto shown = static_cast<std::uint64_t>(std::ceil(std::max(octaves - 0.01, 0.0)));
+    // Twice the last power of two is infinite, and as many octaves above it.
+    const double most = static_cast<double>(stretch.steps);
+    const auto shown = static_cast<std::uint64_t>(std::min(std::ceil(std::max(octaves - 0.01, 0.0)), most));
     stretch.is_told = step.overflow.has_value() || step.skipped.has_value();
     std::uint64_t least = step.skipped.value_or(step.overflow == true ? stretch.steps : 0);
-    if (octaves > 0) least = std::max<std::uint64_t>(least, std::min<std::uint64_t>(shown, stretch.steps));
+    if (octaves > 0) least = std::max(least, shown);
     if (octaves > 0) least = std::max<std::uint64_t>(least, 1);
     stretch.overflows = std::min(least, stretch.steps);
     stretch.kind = stretch.overflows == 0               ? StretchKind::clean

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/base/whole_number.hpp"
 #include "lib/state/policy_value.hpp"
 #include "lib/state/window_level.hpp"
 
@@ -38,7 +38,8 @@ void require_level_of(const SimulatedSetting& setting, const rule::PolicySpec& s
   const std::optional<WindowLevel> level = window_level(setting.start);
   if (window == nullptr || !level) return;
   for (const auto& [name, value] : setting.told) {
-    if (name != window->name || std::ranges::count(level->windows, static_cast<std::int64_t>(value)) != 0) continue;
+    const auto whole = whole_number(value);
+    if (name != window->name || (whole && std::ranges::count(level->windows, *whole) != 0)) continue;
     throw Error(Status::invalid_argument,
                 fmt::format("{}: window {} is not in the list of windows: {}", full_name(spec), value, level->list()),
                 "max_scale_window and min_scale_window make another list");

@@ -9,6 +9,7 @@
 #include "kernels/fp8/host_slots.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/base/whole_number.hpp"
 #include "lib/state/fp8_set.hpp"
 
 namespace tare {
@@ -36,10 +37,8 @@ void tell(Fp8Recipe& recipe, std::string_view key, const StateValue& value) {
 }
 
 StateValue value_of(double number) {
-  constexpr double most = 0x1p53;
-  if (!(std::fabs(number) < most)) return number;
-  const auto whole = static_cast<std::int64_t>(number);
-  return static_cast<double>(whole) == number ? StateValue(whole) : StateValue(number);
+  const auto whole = whole_number(number);
+  return whole ? StateValue(*whole) : StateValue(number);
 }
 StateValue value_of(const std::string& word) {
   return word;

@@ -1,10 +1,10 @@
 #include "lib/trace/series/csv.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "lib/base/read_double.hpp"
 #include "lib/base/text.hpp"
+#include "lib/base/whole_number.hpp"
 #include "lib/trace/text/scan.hpp"
 
 namespace tare {
@@ -81,12 +81,12 @@ class Table {
       bool is_flag = false;
       const auto value = number_of(cells[i], is_flag);
       if (!value) continue;
-      const bool is_whole = std::fabs(*value) <= 9e15 && *value == std::floor(*value);
-      if (keys_[i].role == KeyRole::step && is_whole && (!row.step || keys_[i].rank < step_rank)) {
-        row.step = static_cast<std::int64_t>(*value);
+      const auto step = whole_number(*value);
+      if (keys_[i].role == KeyRole::step && step && (!row.step || keys_[i].rank < step_rank)) {
+        row.step = step;
         step_rank = keys_[i].rank;
       }
-      if (keys_[i].role == KeyRole::epoch && is_whole) epoch = value;
+      if (keys_[i].role == KeyRole::epoch && step) epoch = value;
       series.put(row, names_[i], *value, is_flag);
     }
     if (!row.step && epoch) {

@@ -1,9 +1,9 @@
 #include "lib/trace/series/jsonl.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "lib/base/text.hpp"
+#include "lib/base/whole_number.hpp"
 #include "lib/trace/series/json_line.hpp"
 #include "lib/trace/series/keys.hpp"
 #include "lib/trace/text/scan.hpp"
@@ -31,10 +31,6 @@ struct Keys {
   }
 };
 
-bool is_whole(double value) {
-  return std::fabs(value) <= 9e15 && value == std::floor(value);
-}
-
 /// The step by its surest name; an epoch where there is no other.
 std::optional<std::int64_t> step_of(const Keys& keys, const Series& series, std::string_view& unit) {
   std::optional<std::int64_t> step;
@@ -42,12 +38,13 @@ std::optional<std::int64_t> step_of(const Keys& keys, const Series& series, std:
   for (const auto& [name, number] : keys.all) {
     const Key key = series.key(name);
     const bool is_step = key.role == KeyRole::step || key.role == KeyRole::epoch;
-    if (!is_step || number.is_flag || !is_whole(number.value)) continue;
+    const auto whole = whole_number(number.value);
+    if (!is_step || number.is_flag || !whole) continue;
     constexpr int behind_steps = 1000;
     const int rank = key.rank + (key.role == KeyRole::epoch ? behind_steps : 0);
     if (step && rank >= best) continue;
     best = rank;
-    step = static_cast<std::int64_t>(number.value);
+    step = whole;
     unit = key.role == KeyRole::epoch ? "epoch" : name.ends_with("num_updates") ? "update" : "";
   }
   return step;

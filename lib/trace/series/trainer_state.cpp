@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <string>
 
 #include "lib/base/file_path.hpp"
 #include "lib/base/text.hpp"
+#include "lib/base/whole_number.hpp"
 #include "lib/trace/series/json_line.hpp"
 #include "lib/trace/text/scan.hpp"
 
@@ -50,8 +50,7 @@ class Rows {
     bool is_of_training = false;
     const bool is_read = read_json_line(row_, [&](std::string_view name, JsonNumber number) {
       const KeyRole role = series_.key(name).role;
-      constexpr double most = 9e15;
-      if (name == "step" && std::fabs(number.value) <= most) row.step = static_cast<std::int64_t>(number.value);
+      if (name == "step") row.step = whole_number(number.value);
       if (role != KeyRole::step && role != KeyRole::epoch) series_.put(row, name, number.value, number.is_flag);
       is_of_training = is_of_training || name == "loss";
     });

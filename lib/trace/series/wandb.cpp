@@ -5,6 +5,7 @@
 #include "lib/base/crc32.hpp"
 #include "lib/base/read_double.hpp"
 #include "lib/base/text.hpp"
+#include "lib/base/whole_number.hpp"
 #include "lib/trace/series/json_line.hpp"
 #include "lib/trace/series/wire.hpp"
 
@@ -125,7 +126,7 @@ void take_history(ByteView history, std::uint64_t record, Series& series) {
     const Item item = item_of(field->run);
     const auto number = number_of(item.json);
     if (!number) continue;
-    if (item.name == "_step") row.step = static_cast<std::int64_t>(number->value);
+    if (item.name == "_step") row.step = whole_number(number->value);
     series.put(row, item.name, number->value, number->is_flag);
   }
   series.add(row);

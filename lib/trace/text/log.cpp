@@ -1,9 +1,9 @@
 #include "lib/trace/text/log.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "lib/base/text.hpp"
+#include "lib/base/whole_number.hpp"
 #include "lib/trace/text/doubtful_scale.hpp"
 #include "lib/trace/text/scan.hpp"
 
@@ -27,9 +27,7 @@ std::optional<std::uint64_t> as_count(std::optional<double> value) {
 }
 
 std::optional<std::int64_t> as_step(std::optional<double> value) {
-  constexpr double most = 9e15;  // whole numbers that a double holds
-  if (!value || !(std::fabs(*value) <= most) || *value != std::floor(*value)) return {};
-  return static_cast<std::int64_t>(*value);
+  return value ? whole_number(*value) : std::nullopt;
 }
 
 constexpr unsigned bit(Part part) {

@@ -16,7 +16,7 @@ FoundScaler scaler_of(const Dialect& dialect, std::initializer_list<std::pair<Ro
   scaler.dialect = &dialect;
   scaler.path = "scaler";
   for (const auto& [role, value] : values) {
-    const bool is_whole = value == std::floor(value) && role != Role::scale;
+    const bool is_whole = std::isfinite(value) && value == std::floor(value) && role != Role::scale;
     Value held = is_whole ? Value{Integer{static_cast<std::int64_t>(value), {}}, "int"} : Value{value, "float"};
     scaler.fields.push_back({std::string(name(role)), role, std::move(held), nowhere, true});
   }

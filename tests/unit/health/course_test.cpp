@@ -41,6 +41,16 @@ TEST_CASE("a growth between overflows, a clean step, and a new start of the run 
   CHECK(overflows_of(course_of(resumed.trace())) == Counts{1, 1});
 }
 
+TEST_CASE("a scale that came down to the last power of two by one overflow was skipped once") {
+  Trace trace;
+  trace.segments.emplace_back();
+  trace.sources.push_back({"a.log", "log", ""});
+  trace.steps.push_back({.step = 1, .after = 0x1p1023, .overflow = true});
+  const auto stretches = course_of(trace).stretches;
+  REQUIRE(stretches.size() == 1);
+  CHECK(stretches.front().overflows == 1);
+}
+
 TEST_CASE("a row says how far it led, how long it was, and whether the run ended with it") {
   MadeRun run;
   run.clean(1024, 200).halvings(1024, 3).clean(128, 7).halvings(128, 2).dies();

@@ -58,7 +58,8 @@ TEST_CASE("a recovery that is itself stopped anywhere is done by the next one") 
   };
   const auto recovery = [](Bucket& bucket) { recovered(bucket); };
   const std::size_t stops = at_each_request<Bucket>(interrupted, recovery, [&](Bucket& bucket) {
-    CHECK(recovered(bucket).size() == (bucket.all_old() && !bucket.store.has(pending_path) ? 0 : 1));
+    const bool is_done = bucket.all_old() && !bucket.store.has(pending_path);
+    CHECK(recovered(bucket).size() == (is_done ? 0 : 1));
     CHECK(bucket.all_old());
     CHECK_FALSE(bucket.store.has(pending_path));
   });
