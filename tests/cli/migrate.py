@@ -167,6 +167,9 @@ def main():
     chosen = [one for one in found if has_rule(*one)]
     left_out = {truth["scalers"][0]["dialect"] for case, truth in found if (case, truth) not in chosen}
     count("dialects without a rule", None if left_out <= NO_RULE else f"{sorted(left_out)}")
+    for keeper in "pytorch", "transformers", "accelerate", "lightning":  # of torch's state, which they keep as it is
+        asked = tare("migrate", chosen[0][0] / chosen[0][1]["target"], "--to", keeper, "-o", "new.pt", "--dry-run")
+        count(f"--to {keeper}", None if asked.code == 2 and b"--to torch" in asked.err else str(asked))
     for number, (case, truth) in enumerate(chosen):
         name = case.relative_to(options.corpus)
         source = case / truth["target"]
