@@ -1,7 +1,8 @@
 // Bytes that nobody changes any more and several hold: a change is in a plan, a preview and a journal, and in memory
-// once.
+// once; few bytes are in each, as what would hold them takes more.
 #pragma once
 
+#include <array>
 #include <initializer_list>
 #include <memory>
 #include <vector>
@@ -20,25 +21,33 @@ class SharedBytes {
   SharedBytes(std::initializer_list<std::byte> bytes) : SharedBytes(Bytes(bytes)) {}
   static SharedBytes copy_of(ByteView bytes);
 
-  [[nodiscard]] const std::byte* data() const { return view_.data(); }
-  [[nodiscard]] std::size_t size() const { return view_.size(); }
-  [[nodiscard]] bool empty() const { return view_.empty(); }
-  [[nodiscard]] auto begin() const { return view_.begin(); }
-  [[nodiscard]] auto end() const { return view_.end(); }
-  [[nodiscard]] std::byte operator[](std::size_t i) const { return view_[i]; }
+  /// Of few bytes: until this goes, or is moved.
+  [[nodiscard]] const std::byte* data() const { return size_ <= few ? few_.data() : held_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] auto begin() const { return view().begin(); }
+  [[nodiscard]] auto end() const { return view().end(); }
+  [[nodiscard]] std::byte operator[](std::size_t i) const { return view()[i]; }
 
-  /// Holds all of it. REQUIRES: offset + size <= size().
+  /// Holds all of it, but for few bytes. REQUIRES: offset + size <= size().
   [[nodiscard]] SharedBytes part(std::size_t offset, std::size_t size) const;
 
-  friend bool operator==(const SharedBytes& a, const SharedBytes& b) { return same(a.view_, b.view_); }
-  friend bool operator==(const SharedBytes& a, const Bytes& b) { return same(a.view_, b); }
+  friend bool operator==(const SharedBytes& a, const SharedBytes& b) { return same(a.view(), b.view()); }
+  friend bool operator==(const SharedBytes& a, const Bytes& b) { return same(a.view(), b); }
 
  private:
-  SharedBytes(std::shared_ptr<const void> owner, ByteView view) : owner_(std::move(owner)), view_(view) {}
-  static bool same(ByteView a, ByteView b);
+  static constexpr std::size_t few = sizeof(void*);
 
-  std::shared_ptr<const void> owner_;
-  ByteView view_;
+  SharedBytes(std::shared_ptr<const void> owner, ByteView view);
+  static bool same(ByteView a, ByteView b);
+  [[nodiscard]] ByteView view() const { return {data(), size_}; }
+
+  std::shared_ptr<const void> owner_;  ///< null of few
+  std::size_t size_ = 0;
+  union {
+    std::array<std::byte, few> few_ = {};
+    const std::byte* held_;
+  };
 };
 
 /// Long runs that begin alike are held once: the zeros of thousands of histories that are filled with zeros.

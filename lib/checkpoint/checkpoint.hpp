@@ -1,8 +1,6 @@
 // A path -> what scaler state is there: a file, a directory of rank files, or a run directory with many checkpoints.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/file_identity.hpp"
 #include "lib/base/files.hpp"
 #include "lib/base/finding.hpp"
 #include "lib/base/source.hpp"
@@ -20,15 +19,17 @@ namespace tare {
 
 struct OpenOptions {
   bool list_globals = false;            ///< fill CheckpointFile::globals
-  bool keeps_for_edit = false;          ///< fill CheckpointFile::image and ::kept: what is read once is not read again
+  bool keeps_for_edit = false;          ///< fill CheckpointFile::kept: what is read once is not read again
   const Files* files = &local_files();  ///< borrowed; edits need the file system, or a store that changes objects
   std::shared_ptr<Budget> budget = {};  ///< of all files together; open_checkpoint makes one where there is none
   /// Told now and then how many files are read, where it takes long.
   std::function<void(std::size_t done, std::size_t count)> on_progress = {};
 };
 
-/// A file that an edit takes over as it was opened. Whoever takes the container leaves nothing of it.
+/// A file that an edit takes over as it was read: a small one by its bytes, a checkpoint that is one large file as it was
+/// opened. Whoever takes the bytes or the container leaves nothing of them.
 struct KeptFile {
+  Bytes image;
   std::shared_ptr<const Source> source;
   std::unique_ptr<const Container> container;
 };
@@ -38,12 +39,11 @@ struct CheckpointFile {
   std::string location;  ///< to open it: the target's own words and `path`
   std::string format;    ///< the container's: "torch_zip" ...
   std::uint64_t size = 0;
-  std::optional<struct stat> status;  ///< its identity when it was read; nothing where it is not in the file system
-  std::string version;                ///< of an object in a store the version that was read; else empty
-  Bytes image;                        ///< of a small file all that was read, where asked for
-  std::shared_ptr<KeptFile> kept;     ///< likewise of a checkpoint that is one large file; null of any other
-  std::vector<GlobalName> globals;    ///< what its container names, where asked for
-  std::vector<std::size_t> parts;     ///< of a container that spans several: where its parts are in Checkpoint::files
+  std::optional<FileStamp> stamp;   ///< when it was read; nothing where it is not in the file system
+  std::string version;              ///< of an object in a store the version that was read; else empty
+  std::shared_ptr<KeptFile> kept;   ///< where asked for; null where nothing is kept
+  std::vector<GlobalName> globals;  ///< what its container names, where asked for
+  std::vector<std::size_t> parts;   ///< of a container that spans several: where its parts are in Checkpoint::files
 };
 
 /// Where one copy of a scaler is.

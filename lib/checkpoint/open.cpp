@@ -255,6 +255,11 @@ class Opener {
     tell({is_other ? Severity::note : Severity::error, "file-not-read", error.what(), relative, ""});
   }
 
+  /// Of several files none is kept open.
+  static void let_go_unless_small(CheckpointFile& file) {
+    if (file.kept != nullptr && file.kept->image.empty()) file.kept.reset();
+  }
+
   void take(Reading reading) {
     const std::size_t first = checkpoint_.files.size();
     const std::string path = reading.files.front().path;
@@ -265,12 +270,12 @@ class Opener {
     }
     for (CheckpointFile& file : reading.files) {
       for (std::size_t& part : file.parts) part += first;
-      if (first > 0) file.kept.reset();
-      kept_bytes_ += file.image.size();
-      if (kept_bytes_ > most_kept_bytes) file.image = Bytes();
+      if (first > 0) let_go_unless_small(file);
+      if (file.kept != nullptr) kept_bytes_ += file.kept->image.size();
+      if (kept_bytes_ > most_kept_bytes) file.kept.reset();
       checkpoint_.files.push_back(std::move(file));
     }
-    if (first > 0) checkpoint_.files.front().kept.reset();
+    if (first > 0) let_go_unless_small(checkpoint_.files.front());
     copies_.reserve(reading.scalers.size());
     for (; !reading.scalers.empty(); reading.scalers.pop_front()) {
       auto& [state, copy] = reading.scalers.front();

@@ -29,7 +29,7 @@ void add_file(Reading& reading, std::string path, std::string location, std::str
   file.location = std::move(location);
   file.format = format;
   file.size = source.size();
-  if (const auto* local = dynamic_cast<const FileSource*>(&source)) file.status = local->status();
+  if (const auto* local = dynamic_cast<const FileSource*>(&source)) file.stamp = local->status();
   file.version = version_of(source);
 }
 
@@ -44,9 +44,9 @@ std::shared_ptr<const Source> read_if_small(const std::shared_ptr<const Source>&
 void keep(CheckpointFile& file, const std::shared_ptr<const Source>& source, const Source& read,
           std::unique_ptr<const Container> container) {
   if (&read != source.get()) {
-    file.image = read.read({0, read.size()});
-  } else if (file.status || !file.version.empty()) {
-    file.kept = std::make_shared<KeptFile>(KeptFile{source, std::move(container)});
+    file.kept = std::make_shared<KeptFile>(KeptFile{read.read({0, read.size()}), nullptr, nullptr});
+  } else if (file.stamp || !file.version.empty()) {
+    file.kept = std::make_shared<KeptFile>(KeptFile{{}, source, std::move(container)});
   }
 }
 
@@ -79,9 +79,9 @@ Reading read_single(const std::string& relative, const std::string& location, co
 
 /// Where one file says where everything is, that is most of what was read.
 void keep_whole(CheckpointFile& first, std::unique_ptr<Container> container) {
-  if (dynamic_cast<const WithDirectory*>(container.get()) == nullptr || !(first.status || !first.version.empty()))
+  if (dynamic_cast<const WithDirectory*>(container.get()) == nullptr || !(first.stamp || !first.version.empty()))
     return;
-  first.kept = std::make_shared<KeptFile>(KeptFile{nullptr, std::move(container)});
+  first.kept = std::make_shared<KeptFile>(KeptFile{{}, nullptr, std::move(container)});
 }
 
 void tell_of_missing(const Directory& directory, const std::vector<std::string>& files, std::string_view framework,

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_identity.hpp"
@@ -49,9 +50,9 @@ class ChangedFolder final : public SourceFolder {
 
 void require_unchanged(const Source& source, const CheckpointFile& read) {
   const auto* file = dynamic_cast<const FileSource*>(&source);
-  const bool is_known = (file != nullptr && read.status) || !read.version.empty();
+  const bool is_known = (file != nullptr && read.stamp) || !read.version.empty();
   if (!is_known) throw Error(Status::internal, read.location + ": neither a file nor an object of a store");
-  if (file != nullptr ? is_same_file(file->status(), *read.status) : version_of(source) == read.version) return;
+  if (file != nullptr ? is_same_file(file->status(), *read.stamp) : version_of(source) == read.version) return;
   throw Error(Status::refused, read.location + ": changed since it was read for this edit",
               "something else writes it: try again when it is done");
 }
@@ -88,8 +89,8 @@ void Reopened::find_again(std::span<const FoundScaler* const> known) {
 
 void Reopened::open_single(const CheckpointFile& file) {
   // What was read once is not read again: before the file is written it is compared with what it was then.
-  if (!file.image.empty()) {
-    sources_ = {std::make_shared<const MemorySource>(file.location, file.image)};
+  if (file.kept != nullptr && !file.kept->image.empty()) {
+    sources_ = {std::make_shared<const MemorySource>(file.location, std::exchange(file.kept->image, {}))};
   } else {
     sources_ = {checkpoint_.storage->open(file.location)};
     require_unchanged(*sources_.front(), file);

@@ -44,10 +44,7 @@ Checkpoint open_recovered_objects(const CheckpointChange& change) {
 
 /// The plan has all that it needs: of thousands of files, what was kept to plan with is most of the memory.
 void let_go(Checkpoint& checkpoint) {
-  for (CheckpointFile& file : checkpoint.files) {
-    file.image = Bytes();
-    file.kept.reset();
-  }
+  for (CheckpointFile& file : checkpoint.files) file.kept.reset();
 }
 
 }  // namespace
@@ -63,7 +60,7 @@ MadeChange make_planned(const CheckpointChange& change, PlannedChange planned) {
   auto& [checkpoint, plan] = planned;
   if (change.approve) change.approve(checkpoint, plan);
   Receipt receipt = change.objects == nullptr
-                        ? commit(system_files(), plan.files, plan.for_history, change.transaction)
+                        ? commit(system_files(), plan.files, std::move(plan.for_history), change.transaction)
                         : commit(*change.objects, plan.files, plan.for_history, change.transaction);
   return {std::move(checkpoint), std::move(plan), std::move(receipt)};
 }

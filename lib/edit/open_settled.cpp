@@ -25,10 +25,10 @@ constexpr int most_failures = 3;
 
 /// By the time of its status, too: an undo restores all others.
 bool is_as_read(const CheckpointFile& file) {
-  if (!file.status) return true;
+  if (!file.stamp) return true;
   struct stat now {};
-  return ::stat(file.location.c_str(), &now) == 0 && is_same_file(now, *file.status) &&
-         now.st_ctim.tv_sec == file.status->st_ctim.tv_sec && now.st_ctim.tv_nsec == file.status->st_ctim.tv_nsec;
+  return ::stat(file.location.c_str(), &now) == 0 && is_same_file(now, *file.stamp) &&
+         is_same_time(now.st_ctim, file.stamp->changed);
 }
 
 bool are_as_read(const std::vector<CheckpointFile>& files) {

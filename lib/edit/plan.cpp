@@ -367,6 +367,9 @@ class Planner {
         for (const auto& [entry, file] : plan.holders) holders[entry].push_back(file);
       }
     }
+    std::size_t described = 0;
+    for (const auto& held : holders) described += held.size();
+    plan_.for_history.reserve(described);
     for (std::size_t entry = 0; entry < holders.size(); ++entry) describe(plan_.fields[entry], holders[entry]);
   }
 

@@ -59,7 +59,7 @@ std::vector<Target> targets_of(FileLayer& files, const std::vector<FileEdit>& ed
   std::map<std::pair<dev_t, ino_t>, const FileEdit*> seen;
   ResolvedPaths resolved(files);
   for (const FileEdit& edit : edits) {
-    const auto [other, is_new] = seen.try_emplace({edit.planned.st_dev, edit.planned.st_ino}, &edit);
+    const auto [other, is_new] = seen.try_emplace({edit.planned.device, edit.planned.inode}, &edit);
     if (!is_new && !same_change(other->second->change, edit.change)) {
       throw Error(Status::invalid_argument, fmt::format("{} and {} are one file, and would be changed in two ways",
                                                         other->second->path, edit.path));
@@ -90,11 +90,10 @@ std::string relative_to(const std::string& folder, const std::string& path) {
   return path.substr(joined(folder, "").size());
 }
 
-void require_editable(const struct stat& status, const std::string& path, bool allow_hard_links) {
-  if (!S_ISREG(status.st_mode)) throw Error(Status::refused, path + ": not a regular file");
-  if (status.st_nlink <= 1 || allow_hard_links) return;
-  throw Error(Status::refused,
-              fmt::format("{}: has {} names (hard links), which would all change", path, status.st_nlink),
+void require_editable(const FileStamp& stamp, const std::string& path, bool allow_hard_links) {
+  if (!S_ISREG(stamp.mode)) throw Error(Status::refused, path + ": not a regular file");
+  if (stamp.names <= 1 || allow_hard_links) return;
+  throw Error(Status::refused, fmt::format("{}: has {} names (hard links), which would all change", path, stamp.names),
               "edit a copy, or allow hard links if all of them are meant");
 }
 
@@ -105,7 +104,7 @@ OpenedFile open_editable(const Place& place, bool allow_hard_links) {
   return {std::move(file), status};
 }
 
-void require_as_planned(const OpenedFile& opened, const struct stat& planned) {
+void require_as_planned(const OpenedFile& opened, const FileStamp& planned) {
   if (is_same_file(opened.status, planned)) return;
   throw Error(Status::refused, opened.file.path() + ": changed since it was read for this edit",
               "something else writes it: try again when it is done");

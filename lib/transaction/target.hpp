@@ -25,12 +25,12 @@ std::string common_folder(const std::vector<Target>& targets);
 std::string relative_to(const std::string& folder, const std::string& path);
 
 /// Throws `refused` for what is no regular file, and for one of several names.
-void require_editable(const struct stat& status, const std::string& path, bool allow_hard_links);
+void require_editable(const FileStamp& stamp, const std::string& path, bool allow_hard_links);
 
 /// Opens a file that is to be edited, for reading. Throws likewise, and where there is no right to write.
 OpenedFile open_editable(const Place& place, bool allow_hard_links);
 
 /// Throws `refused` unless the file is still the one that was planned: same inode, size and mtime.
-void require_as_planned(const OpenedFile& opened, const struct stat& planned);
+void require_as_planned(const OpenedFile& opened, const FileStamp& planned);
 
 }  // namespace tare

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <unordered_map>
+#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/base/keyed_hash.hpp"
@@ -22,7 +23,7 @@ constexpr mode_t read_write_bits = 0666;
 /// The journal holds bytes of the files, so nobody may read it who may not read all of them.
 mode_t journal_mode(const std::vector<Target>& targets) {
   mode_t mode = read_write_bits;
-  for (const Target& target : targets) mode &= target.edit->planned.st_mode;
+  for (const Target& target : targets) mode &= target.edit->planned.mode;
   return mode | S_IRUSR | S_IWUSR;
 }
 
@@ -36,7 +37,7 @@ Scope scope_of(FileLayer& files, const std::vector<Target>& targets, const Trans
 void require_one_device(const Folder& home, const std::vector<Target>& targets) {
   const dev_t device = home.status().st_dev;
   for (const Target& target : targets) {
-    if (device == target.edit->planned.st_dev) continue;
+    if (device == target.edit->planned.device) continue;
     throw Error(
         Status::refused,
         fmt::format("{}: lies on another device than {}, which holds all files of this edit", target.path, home.path()),
@@ -108,7 +109,7 @@ void add_findings(FileLayer& files, const std::vector<Target>& targets, Receipt&
                           path,
                           {}});
     }
-    if (target.edit->change.splice && target.edit->change.patches.empty() && target.edit->planned.st_nlink > 1) {
+    if (target.edit->change.splice && target.edit->change.patches.empty() && target.edit->planned.names > 1) {
       findings.push_back({Severity::warning,
                           "hard-link-parted",
                           fmt::format("{} was rewritten: its other names keep the old file", path),
@@ -136,7 +137,7 @@ void require_possible(FileLayer& files, const std::vector<FileEdit>& edits, cons
   if (!targets.empty()) require_possible(Folder::at(files, common_folder(targets)), targets, options);
 }
 
-Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::vector<FieldEdit>& fields,
+Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, std::vector<FieldEdit> fields,
                const TransactionOptions& options) {
   const auto targets = targets_of(files, edits, options);
   Receipt receipt;
@@ -155,8 +156,8 @@ Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::
     journal.number = held.store().next_number();
     journal.id = new_edit_id();
     journal.origin = options.origin;
+    journal.fields = relative_fields(std::move(fields), edits, targets, files, receipt.folder);
     journal.files = records_of(home, targets, journal.when, options);
-    journal.fields = relative_fields(fields, edits, targets, files, receipt.folder);
   } catch (...) {
     held.withdraw();
     throw;

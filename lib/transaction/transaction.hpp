@@ -2,11 +2,10 @@
 // file old, or every file is new. README.md has the argument.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <string>
 #include <vector>
 
+#include "lib/base/file_identity.hpp"
 #include "lib/base/finding.hpp"
 #include "lib/transaction/copied.hpp"
 #include "lib/transaction/recover.hpp"
@@ -16,7 +15,7 @@ namespace tare {
 struct FileEdit {
   std::string path;
   FileChange change;
-  struct stat planned {};    ///< as fstat gave it when the change was planned
+  FileStamp planned = {};    ///< when the change was planned
   std::string version = {};  ///< of an object in a store, which has no status: its version then
 };
 
@@ -52,7 +51,7 @@ struct Receipt {
 /// Throws, with all files as they were and nothing left behind: `refused` (a file changed since it was planned, has
 /// hard links, is named by its hash; files of several devices), `busy` (another tare is at work), `io` (no right to
 /// write, read-only file system, disk full), `invalid_argument` (changes that make no sense, two changes of one file).
-Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, const std::vector<FieldEdit>& fields,
+Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, std::vector<FieldEdit> fields,
                const TransactionOptions& options);
 
 /// Throws what `commit` would refuse, as far as that can be told without writing; for dry runs.

@@ -18,14 +18,27 @@ Bytes counted(std::size_t size) {
 }  // namespace
 
 TEST_CASE("a copy and a part of shared bytes are the very same bytes, and outlive what they came from") {
-  for (const std::size_t size : {std::size_t{10}, std::size_t{5000}}) {
+  for (const std::size_t size : {std::size_t{12}, std::size_t{5000}}) {
     std::optional<SharedBytes> whole = counted(size);
-    const SharedBytes copy = *whole, part = whole->part(3, 5);
+    const SharedBytes copy = *whole, part = whole->part(3, 9);
     CHECK(copy.data() == whole->data());
     CHECK(part.data() == whole->data() + 3);
     whole.reset();
     CHECK(copy == counted(size));
-    CHECK(std::ranges::equal(part, ByteView(counted(size)).subspan(3, 5)));
+    CHECK(std::ranges::equal(part, ByteView(counted(size)).subspan(3, 9)));
+  }
+}
+
+TEST_CASE("few shared bytes are in what holds them, and go along when that is copied, moved or is a part") {
+  for (std::size_t size = 0; size <= 10; ++size) {
+    std::optional<SharedBytes> whole = counted(size);
+    SharedBytes copy = *whole;
+    const SharedBytes part = SharedBytes(counted(5000)).part(7, size), start = whole->part(0, size / 2);
+    whole.reset();
+    const SharedBytes moved = std::move(copy);
+    CHECK(moved == counted(size));
+    CHECK(start == counted(size / 2));
+    CHECK(std::ranges::equal(part, ByteView(counted(5000)).subspan(7, size)));
   }
 }
 

@@ -23,7 +23,9 @@ std::string manifest(const std::string& digest_of_shard) {
 
 FileEdit edit_of(const Scratch& scratch, const std::string& name, FileChange change) {
   FileEdit edit{scratch.path(name), std::move(change), {}};
-  REQUIRE(::stat(edit.path.c_str(), &edit.planned) == 0);
+  struct stat now {};
+  REQUIRE(::stat(edit.path.c_str(), &now) == 0);
+  edit.planned = now;
   return edit;
 }
 

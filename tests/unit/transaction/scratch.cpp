@@ -67,7 +67,9 @@ std::vector<std::string> names_in(const std::string& folder) {
 
 FileEdit patch_edit(const std::string& path, std::uint64_t offset, const Bytes& after) {
   FileEdit edit{path, {{patch_of(bytes_of(path), offset, after)}, {}, {}}, {}};
-  ::stat(path.c_str(), &edit.planned);
+  struct stat now {};
+  ::stat(path.c_str(), &now);
+  edit.planned = now;
   return edit;
 }
 

@@ -61,7 +61,7 @@ TEST_CASE("two names of one file are one edit where they change it alike, and re
       const Status status = status_of([&] { targets = targets_of(system_files(), edits, {}).size(); });
       CHECK(status == (i == j ? Status::ok : Status::invalid_argument));
       CHECK(targets == (i == j ? 1 : 0));
-      edits[1].planned.st_ino += 1;
+      edits[1].planned.inode += 1;
       CHECK(targets_of(system_files(), edits, {}).size() == 2);
     }
   }
