@@ -58,6 +58,13 @@ Bytes head_of(const Source& source) {
   return source.read({0, std::min(source.size(), signature)});
 }
 
+/// An error names its file, perhaps with the folder, which stands beside it here.
+std::string without_name(const std::string& why, const std::string& file) {
+  const std::size_t at = why.find(file + ": ");
+  const bool is_its_name = at == 0 || (at != why.npos && why[at - 1] == '/' && why.find(' ') > at);
+  return is_its_name ? why.substr(at + file.size() + 2) : why;
+}
+
 constexpr std::string_view raw_names = "0123456789abcdef._";
 
 /// Whether bytes begin as a pickle with a protocol, or a zip, does.
@@ -366,7 +373,7 @@ class Attester {
   void leave(const AttestedPlace& place, const std::string& why) {
     Unread& unread = found_.unread.emplace_back();
     unread.place = place;
-    unread.why = why;
+    unread.why = without_name(why, found_.files[place.file].path);
   }
   /// What is told outlives the document that it is told of, and stands in the answer.
   void take_for(const AttestedPlace& place, std::uint64_t more) {

@@ -66,10 +66,19 @@ Shape shape_of(std::string_view text, bool is_hex) {
           text.substr(0, mantissa).find_first_not_of("0.") == text.npos};
 }
 
+/// Whatever locale the program has set.
+double by_strtod(const std::string& number) {
+  static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
+  return strtod_l(number.c_str(), nullptr, plain);
+}
+
 }  // namespace
 
+double nearest_double(std::string_view number) {
+  return by_strtod(std::string(number));
+}
+
 std::from_chars_result double_by_strtod(const char* begin, const char* end, double& value, std::chars_format format) {
-  static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
   const std::string_view text(begin, static_cast<std::size_t>(end - begin));
   const bool is_negative = text.starts_with('-');
   const bool is_hex = format == std::chars_format::hex;
@@ -77,7 +86,7 @@ std::from_chars_result double_by_strtod(const char* begin, const char* end, doub
   if (shape.size == 0) return {begin, std::errc::invalid_argument};
   const std::string number(text.substr(is_negative ? 1 : 0, shape.size));
   const bool is_word = small_letter(number[0]) == 'i' || small_letter(number[0]) == 'n';
-  const double read = strtod_l((is_hex && !is_word ? "0x" + number : number).c_str(), nullptr, plain);
+  const double read = by_strtod(is_hex && !is_word ? "0x" + number : number);
   const char* behind = begin + (is_negative ? 1 : 0) + shape.size;
   if (!is_word && (std::isinf(read) || (read == 0 && !shape.is_zero))) return {behind, std::errc::result_out_of_range};
   value = is_negative ? -read : read;

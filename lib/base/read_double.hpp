@@ -1,7 +1,8 @@
-// std::from_chars of double, for libraries of C++ that lack it.
+// std::from_chars of double, for libraries of C++ that lack it, and what it leaves out.
 #pragma once
 
 #include <charconv>
+#include <string_view>
 
 namespace tare {
 
@@ -18,5 +19,8 @@ inline std::from_chars_result read_double(const char* begin, const char* end, do
   return std::from_chars(begin, end, value, format);
 #endif
 }
+
+/// The double nearest to a decimal number, however far out of range that is: zero or an infinity then, of its sign.
+double nearest_double(std::string_view number);
 
 }  // namespace tare

@@ -26,8 +26,8 @@ struct OpenOptions {
   std::function<void(std::size_t done, std::size_t count)> on_progress = {};
 };
 
-/// A file that an edit takes over as it was read: a small one by its bytes, a checkpoint that is one large file as it was
-/// opened. Whoever takes the bytes or the container leaves nothing of them.
+/// A file that an edit takes over as it was read: a small one by its bytes, a checkpoint that is one large file as it
+/// was opened. Whoever takes the bytes or the container leaves nothing of them.
 struct KeptFile {
   Bytes image;
   std::shared_ptr<const Source> source;

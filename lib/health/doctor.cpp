@@ -14,6 +14,7 @@
 #include "lib/health/advice.hpp"
 #include "lib/health/look.hpp"
 #include "lib/health/rules.hpp"
+#include "lib/trace/files.hpp"
 
 namespace tare {
 namespace {
@@ -52,9 +53,11 @@ bool is_trouble(const HealthFinding& finding) {
 }
 
 /// Its lines may look like the beginning of a JSON document, and are none.
-bool is_called_log(std::string_view path) {
+bool is_log(const std::string& path, const TraceOptions& options) {
   constexpr auto endings = std::to_array<std::string_view>({".jsonl", ".log", ".txt", ".out", ".err"});
-  return std::ranges::any_of(endings, [&](std::string_view ending) { return path.ends_with(ending); });
+  if (std::ranges::any_of(endings, [&](std::string_view ending) { return path.ends_with(ending); })) return true;
+  return options.files->type(path) == FileType::file &&
+         run_file(Input(path, options), options).kind == RunFileKind::json_lines;
 }
 
 bool is_usable(double scale) {
@@ -127,7 +130,7 @@ class Examiner {
       const bool is_none = is_other_format || error.status == Status::corrupt || error.status == Status::refused;
       if (is_none && gives_a_trace(trace, path)) return {};
       if (is_unfinished_save(path)) return {true, {}, {told("incomplete-checkpoint", error.what(), path)}};
-      if (!is_other_format && !is_called_log(path)) throw;
+      if (!is_other_format && !is_log(path, options_.trace)) throw;
       return {false, error.what(), {}};
     }
   }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -103,7 +102,7 @@ class JsonReader {
     double value = 0;
     const auto error = read_double(text.data(), text.data() + text.size(), value).ec;
     // Out of range: what Python makes of it.
-    if (error == std::errc::result_out_of_range) value = std::strtod(std::string(text).c_str(), nullptr);
+    if (error == std::errc::result_out_of_range) value = nearest_double(text);
     tree_.floating(value, place);
   }
 

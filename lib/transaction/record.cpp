@@ -33,6 +33,7 @@ Swap verified(const ReadableFile& file, std::uint64_t file_size, const Swap& swa
 }
 
 void add_patches(FileRecord& record, const ReadableFile& file, const std::vector<Patch>& patches) {
+  record.swaps.reserve(patches.size());
   for (const Patch& patch : patches) {
     if (patch.before.size() != patch.after.size()) throw_bad_change(file, patch.offset, "would move what follows it");
     if (patch.before.empty()) continue;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "lib/base/read_double.hpp"
+
 namespace tare {
 
 struct Integer {
@@ -12,8 +14,8 @@ struct Integer {
 
   [[nodiscard]] bool is_big() const { return !decimal.empty(); }
   [[nodiscard]] std::string text() const { return is_big() ? decimal : std::to_string(value); }
-  /// The nearest double.
-  [[nodiscard]] double as_double() const { return is_big() ? std::stod(decimal) : static_cast<double>(value); }
+  /// The nearest double; an infinity beyond the largest.
+  [[nodiscard]] double as_double() const { return is_big() ? nearest_double(decimal) : static_cast<double>(value); }
   friend bool operator==(const Integer&, const Integer&) = default;
 };
 

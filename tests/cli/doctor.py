@@ -206,6 +206,7 @@ WITHOUT_SCALE = [
     ("well.log", "Epoch 1, Batch {}, Loss: 2.3\n" * 15, "no-scale-trace", 0),
     ("best.log", "Epoch {} acc 0.5, best loss: nan\n" * 15, "no-scale-trace", 0),
     ("texts.jsonl", '{{"text":"hello {}"}}\n' * 15, "no-scale-trace", 0),
+    ("metrics.json", '{{"step": [0, {}], "data": {{"precision": 0.5}}}}\n' * 15, "no-scale-trace", 0),
     ("bracket.log", "[1, {}] hello\n" * 15, "no-scale-trace", 0),
 ]
 

@@ -198,6 +198,7 @@ void ZipChange::rewrite(const ZipEntry& entry, ByteView before, ByteView after, 
 }
 
 void ZipChange::replace(const ZipEntry& entry, ByteView content, std::string_view meaning) {
+  replaced_by_entry_.emplace(&entry, replaced_.size());
   replaced_.push_back({&entry, Bytes(content.begin(), content.end())});
   if (!change_.append) change_.append = Append{archive_.source().size(), {}, {}, std::string(meaning)};
 }
@@ -235,16 +236,17 @@ void ZipChange::append_patched_records() {
                     archive_.source().name(), size),
         "download it, edit that, and upload it");
   }
+  std::ranges::stable_sort(change_.patches, {}, &Patch::offset);
   for (const Touched& touched : touched_) {
     const Span payload = touched.record.payload;
+    const auto first = std::ranges::lower_bound(change_.patches, payload.offset, {}, &Patch::offset);
+    const auto last = std::ranges::lower_bound(change_.patches, payload.end(), {}, &Patch::offset);
+    if (first == last) continue;
     Bytes content = archive_.source().read(payload);
-    std::string meaning;
-    for (const Patch& patch : change_.patches) {
-      if (patch.offset < payload.offset || patch.offset >= payload.end()) continue;
+    std::for_each(first, last, [&](const Patch& patch) {
       std::ranges::copy(patch.after, content.begin() + static_cast<std::ptrdiff_t>(patch.offset - payload.offset));
-      if (meaning.empty()) meaning = patch.meaning;
-    }
-    if (!meaning.empty()) replace(*touched.entry, content, meaning);
+    });
+    replace(*touched.entry, content, first->meaning);
   }
   touched_.clear();
   touched_by_entry_.clear();
@@ -284,9 +286,8 @@ Bytes ZipChange::record_of(const Replaced& replaced) const {
 }
 
 const ZipChange::Replaced* ZipChange::replacement_of(const ZipEntry& entry) const {
-  const auto found =
-      std::find_if(replaced_.begin(), replaced_.end(), [&](const Replaced& r) { return r.entry == &entry; });
-  return found == replaced_.end() ? nullptr : &*found;
+  const auto found = replaced_by_entry_.find(&entry);
+  return found == replaced_by_entry_.end() ? nullptr : &replaced_[found->second];
 }
 
 Bytes ZipChange::row_of(const Replaced& replaced, ByteView row) {

@@ -65,7 +65,8 @@ class ZipChange {
   std::unordered_map<const ZipEntry*, std::size_t> touched_by_entry_;  ///< indices into touched_
   std::vector<const ZipEntry*> by_offset_;                             ///< once one is looked for
   std::vector<Replaced> replaced_;
-  std::vector<std::pair<std::string, Bytes>> added_;  ///< names and contents
+  std::unordered_map<const ZipEntry*, std::size_t> replaced_by_entry_;  ///< indices into replaced_
+  std::vector<std::pair<std::string, Bytes>> added_;                    ///< names and contents
 };
 
 }  // namespace tare

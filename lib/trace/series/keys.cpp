@@ -49,6 +49,7 @@ constexpr Name names[] = {
     {"train_loss", KeyRole::loss, 1, true},
     {"total_loss", KeyRole::loss, 1, true},
     {"lm_loss", KeyRole::loss, 1, true},
+    {"step_loss", KeyRole::loss, 1, true},
     {"train_loss_step", KeyRole::loss, 1, false},
     {"loss_step", KeyRole::loss, 2, false},
     {"loss", KeyRole::loss, 2, true},

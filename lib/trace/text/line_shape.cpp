@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <cstring>
 
 #include "lib/base/read_double.hpp"
@@ -41,7 +40,7 @@ std::optional<Number> number_at(std::string_view text, std::size_t at, Fact fact
   if (error == std::errc()) return Number{value, static_cast<std::size_t>(end - text.data())};
   if (error == std::errc::result_out_of_range) {  // 1e-400, 1e400
     const std::string_view digits(text.data() + at, static_cast<std::size_t>(end - text.data()) - at);
-    return Number{digits.find("e-") != digits.npos ? 0.0 : HUGE_VAL, at + digits.size()};
+    return Number{nearest_double(digits), at + digits.size()};
   }
   return fact == Fact::overflow ? flag_at(text, at) : std::nullopt;
 }

@@ -22,6 +22,7 @@ constexpr auto joined(const std::array<LineField, sizes>&... parts) {
 constexpr auto losses = std::to_array<LineField>({
     {.fact = loss, .label = "loss", .is_whole = true},
     {.fact = loss, .label = "Loss", .is_whole = true},
+    {loss, "step_loss"},
     {loss, "loss is"},
     {loss, "total_loss"},
     {loss, "total loss"},

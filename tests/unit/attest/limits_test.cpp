@@ -102,6 +102,17 @@ TEST_CASE("a document is judged as deep as eight others, whatever they are; one 
   }
 }
 
+TEST_CASE("what is told of a file stands beside its name, and does not name it once more") {
+  const Folder folder;
+  const std::string gguf = "GGUF" + std::string(20, '\0');
+  for (const char* name : {"model.gguf", "rank0/model.gguf", "a: b.gguf"}) folder.write(name, gguf);
+  const Attestation attested = folder.attested();
+  CHECK(attested.unread.size() == 3);
+  for (const Unread& unread : attested.unread) {
+    CHECK(unread.why == "looks like a GGUF model: not a checkpoint format that tare reads");
+  }
+}
+
 TEST_CASE("tensors of bytes are looked into up to 65536 of them, and an extra state's whatever their number") {
   for (const std::size_t size : {65535U, 65536U, 65537U, 70000U}) {
     INFO(size << " bytes");

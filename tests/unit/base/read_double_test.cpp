@@ -2,9 +2,12 @@
 #include "lib/base/read_double.hpp"
 #include "tests/catch.hpp"
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
+#include <utility>
 
 #if !defined(_LIBCPP_VERSION) || _LIBCPP_VERSION >= 200000
 
@@ -98,3 +101,19 @@ TEST_CASE("random texts of a number's letters are read by the C library as by th
 }
 
 #endif
+
+TEST_CASE("a number that is out of range is the double nearest to it: zero or an infinity, of its sign") {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const auto& [number, wanted] : {std::pair{"1e400", infinity},
+                                       {"-1e400", -infinity},
+                                       {"1.5E+400", infinity},
+                                       {"1e-400", 0.0},
+                                       {"1.5E-400", 0.0},
+                                       {"0.00001e320", infinity},
+                                       {"65536.5", 65536.5}}) {
+    INFO(number);
+    CHECK(tare::nearest_double(number) == wanted);
+  }
+  CHECK(std::signbit(tare::nearest_double("-1e-400")));
+  CHECK(tare::nearest_double("1" + std::string(400, '0')) == infinity);
+}

@@ -1,6 +1,8 @@
 // Another length of a tensor's first dimension, however its shape is written: torch's file is written anew with it.
+#include <bit>
 #include <string>
 
+#include "lib/base/error.hpp"
 #include "lib/container/node_change.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/archive_writer.hpp"
@@ -26,11 +28,12 @@ const std::string three_tensors = "\x80\x02]q\0("s + "ctorch._utils\n_rebuild_te
                                   "h\x01((h\x02h\x03" + text_op("2") + "q\x14h\x05K\x08tq\x15QK\0"s +
                                   "K\x04K\x02\x86q\x16K\x02K\x01\x86q\x17\x89h\x09)Rq\x18tq\x19Rq\x1a" + "e.";
 
-Bytes zip_of_tensors() {
+Bytes zip_of_tensors(const std::string& pickle = three_tensors, std::string_view order = "little",
+                     const Bytes& first = Bytes(6 * sizeof(float))) {
   ArchiveWriter zip;
-  zip.add("model/data.pkl", as_bytes(three_tensors));
-  zip.add("model/byteorder", as_bytes("little"));
-  zip.add("model/data/0", Bytes(6 * sizeof(float)));
+  zip.add("model/data.pkl", as_bytes(pickle));
+  zip.add("model/byteorder", as_bytes(order));
+  zip.add("model/data/0", first);
   zip.add("model/data/1", Bytes(24 * sizeof(float)));
   zip.add("model/data/2", Bytes(8 * sizeof(float)));
   zip.add("model/version", as_bytes("3\n"));
@@ -40,6 +43,23 @@ Bytes zip_of_tensors() {
 
 Tensor tensor_of(const Container& container, std::size_t number) {
   return container.tree().tensor(node_at(container.tree(), {number}));
+}
+
+Bytes floats(std::initializer_list<float> numbers, std::endian order) {
+  Bytes bytes;
+  for (const float number : numbers) {
+    const auto bits = std::bit_cast<std::uint32_t>(number);
+    append_le(bytes, order == std::endian::little ? bits : swap_bytes(bits));
+  }
+  return bytes;
+}
+
+std::vector<double> numbers_of(const Container& container, std::size_t number) {
+  const Value value = container.tree().value(node_at(container.tree(), {number}), 100);
+  const auto& array = std::get<PackedArray>(value.data);
+  std::vector<double> numbers;
+  for (std::uint64_t i = 0; i < array.count(); ++i) numbers.push_back(array.number_at(i));
+  return numbers;
 }
 
 }  // namespace
@@ -68,4 +88,48 @@ TEST_CASE(
             static_cast<double>(rows * row));
     }
   }
+}
+
+TEST_CASE("a view that steps through its storage reads in its own order, and an element is changed where it stands") {
+  // (2, 3) with strides (1, 2): the transposed of (3, 2).
+  std::string transposed = three_tensors;
+  const std::string strides = "K\x03K\x01\x86q\x08";
+  transposed.replace(transposed.find(strides), 4, "K\x01K\x02");
+  for (const std::endian order : {std::endian::little, std::endian::big}) {
+    const std::string_view name = order == std::endian::little ? "little" : "big";
+    const Bytes image = zip_of_tensors(transposed, name, floats({0, 1, 2, 3, 4, 5}, order));
+    const auto container = open_image(image);
+    CHECK(numbers_of(*container, 0) == std::vector<double>{0, 2, 4, 1, 3, 5});
+    const NodeChange change{node_at(container->tree(), {0U}), NewElements{{.index = 1, .value = 64}}, "an element"};
+    const Bytes after = applied(image, container->change({&change, 1}));
+    CHECK(numbers_of(*open_image(after), 0) == std::vector<double>{0, 64, 4, 1, 3, 5});
+    const NodeChange rows{node_at(container->tree(), {0U}), NewTensor{{1, 3}, Bytes(12)}, "rows"};
+    CHECK_THROWS_AS(container->change({&rows, 1}), Error);
+  }
+}
+
+TEST_CASE("rows of a file of a big-endian machine are written in its order") {
+  const Bytes image = zip_of_tensors(three_tensors, "big", floats({0, 1, 2, 3, 4, 5}, std::endian::big));
+  const auto container = open_image(image);
+  for (const std::int64_t rows : {1, 2, 3}) {
+    Bytes elements;
+    std::vector<double> wanted;
+    for (std::int64_t i = 0; i < rows * 3; ++i) {
+      wanted.push_back(static_cast<double>(10 + i));
+      append_le(elements, 10.0F + static_cast<float>(i));
+    }
+    const NodeChange change{node_at(container->tree(), {0U}), NewTensor{{rows, 3}, elements}, "a history"};
+    CHECK(numbers_of(*open_image(applied(image, container->change({&change, 1}))), 0) == wanted);
+  }
+}
+
+TEST_CASE("a tensor takes rows of its own form alone") {
+  const auto container = open_image(zip_of_tensors());
+  const NodeId first = node_at(container->tree(), {0U});
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{2, 2}, {6}, {2, 3, 1}, {}}) {
+    const NodeChange change{first, NewTensor{shape, Bytes(24)}, "a history"};
+    CHECK_THROWS_AS(container->change({&change, 1}), Error);
+  }
+  const NodeChange bytes{first, NewContents{Bytes(24)}, "floats as a row of bytes"};
+  CHECK_THROWS_AS(container->change({&bytes, 1}), Error);
 }

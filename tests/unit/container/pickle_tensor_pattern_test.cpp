@@ -64,6 +64,33 @@ TEST_CASE("a tensor taken as a whole is described as one that is read opcode by 
   CHECK(ours.describe(tensors[1]).shape == std::vector<std::int64_t>{1, 2, 3, 4});
 }
 
+TEST_CASE("counts beyond what four bytes hold are written as LONG1, and taken in the run all the same") {
+  struct Written {
+    std::string number;
+    std::int64_t value;
+  };
+  const Written numbers[] = {{"\x8a\x05\0\0\0\0\x01"s, 1LL << 32},
+                             {"\x8a\x02\0\x01"s, 256},
+                             {"\x8a\0"s, 0},
+                             {"\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f"s, INT64_MAX}};
+  for (const auto& [number, value] : numbers) {
+    INFO(value);
+    std::string tensor = second_tensor;
+    tensor.replace(tensor.find("QK\x05"), 3, "Q" + number);
+    const Pickle pickle = read(first_tensor + tensor + "e.", TensorReading::whole);
+    const NodeId second = pickle.tree.items(pickle.tree.root)[1];
+    CHECK(is_unread(pickle, second));
+    CHECK(PickleTensors(pickle.tree, nullptr).describe(second).offset == value);
+  }
+  // A negative one, one of nine bytes, one that is cut short.
+  for (const std::string& odd : {"\x8a\x01\x80"s, "\x8a\x09\0\0\0\0\0\0\0\0\0"s}) {
+    std::string tensor = second_tensor;
+    tensor.replace(tensor.find("QK\x05"), 3, "Q" + odd);
+    const Pickle pickle = read(first_tensor + tensor + "e.", TensorReading::whole);
+    CHECK_FALSE(is_unread(pickle, pickle.tree.items(pickle.tree.root)[1]));
+  }
+}
+
 TEST_CASE("whatever differs from the run that torch writes is read opcode by opcode") {
   const auto changed = [](std::string_view from, std::string_view to) {
     std::string text = second_tensor;

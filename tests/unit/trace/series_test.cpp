@@ -106,11 +106,13 @@ TEST_CASE("of several losses the step's own is told, and none of an evaluation")
   const auto trace =
       trace_of({{"metrics.jsonl",
                  "{\"step\": 1, \"eval/loss\": 7, \"train/aux_loss\": NaN, \"train_loss\": 1.5, \"loss_scale\": 2}\n"
-                 "{\"step\": 2, \"z_loss\": NaN, \"train/loss\": 2.5, \"aux_loss\": NaN, \"loss_scale\": 2}\n"}});
+                 "{\"step\": 2, \"z_loss\": NaN, \"train/loss\": 2.5, \"aux_loss\": NaN, \"loss_scale\": 2}\n"
+                 "{\"step\": 3, \"average_loss\": 9, \"step_loss\": 3.5, \"loss_scale\": 2}\n"}});
   const auto steps = steps_of(trace);
-  REQUIRE(steps.size() == 2);
+  REQUIRE(steps.size() == 3);
   CHECK(steps[0].loss == 1.5F);
   CHECK(steps[1].loss == 2.5F);
+  CHECK(steps[2].loss == 3.5F);
 }
 
 TEST_CASE("a table has steps wherever their column stands, and empty cells where a row tells of something else") {

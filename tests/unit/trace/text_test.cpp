@@ -363,6 +363,16 @@ TEST_CASE("lines of other frameworks") {
   }
 }
 
+TEST_CASE("a number that no double holds is an infinity or zero, of its sign, however its exponent is written") {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const auto& [loss, wanted] : {std::pair{"1e400", infinity}, {"-1e400", -infinity}, {"1.5E-400", 0.0F}}) {
+    INFO(loss);
+    const auto steps = steps_of(trace_of_log("step 5 loss: " + std::string(loss) + " loss_scale: 65536\n"));
+    REQUIRE(steps.size() == 1);
+    CHECK(steps[0].loss == wanted);
+  }
+}
+
 TEST_CASE("of a line's several losses the step's own is told beside its scale") {
   const auto steps = steps_of(trace_of_log("step 5 aux_loss: nan loss: 1.9 loss_scale: 65536\n"));
   REQUIRE(steps.size() == 1);

@@ -103,6 +103,9 @@ TEST_CASE("losses of a trainer that prints no scale are kept with the numbers of
       {"step 5 aux_loss: nan loss: 1.9", 5, 1.9F},
       {"step=5 | z_loss=nan | aux loss=nan | loss=1.9", 5, 1.9F},
       {"step 5 | loss_ce nan | moe_loss nan | total_loss 1.9", 5, 1.9F},
+      {"DLL 2020-11-03 17:25:26.325 - Training Epoch: 0 Training Iteration: 2  average_loss : 10.4 step_loss : 9.25 "
+       "learning_rate : 0.0001",
+       2, 9.25F},
       {"epoch: 1 step: 100, loss is 2.3012", 100, 2.3012F},
       {"steps: 16 loss: 0.7332 iter time (s): 3.181 samples/sec: 0.314", 16, 0.7332F},
       {"iter 7 step 1: loss 1.1201, iter time: 1819.72ms (optimizer.step)", 1, 1.1201F},

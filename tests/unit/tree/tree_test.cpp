@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "lib/base/error.hpp"
 #include "lib/tree/path.hpp"
@@ -25,6 +26,14 @@ NodeId text(Tree& tree, std::string_view value) {
 }
 
 }  // namespace
+
+TEST_CASE("an int of any size is the double nearest to it, an infinity where there is none") {
+  const std::string zeros(400, '0');
+  CHECK(Integer{0, "18446744073709551616"}.as_double() == 0x1p64);
+  CHECK(Integer{0, "1" + zeros}.as_double() == std::numeric_limits<double>::infinity());
+  CHECK(Integer{0, "-1" + zeros}.as_double() == -std::numeric_limits<double>::infinity());
+  CHECK(Integer{-3, {}}.as_double() == -3);
+}
 
 TEST_CASE("a map is asked by its text keys, and gives nowhere for what is not there") {
   Tree tree;
