@@ -6,7 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
+#include "lib/base/module.hpp"
 #include "lib/base/versioned_source.hpp"
 #include "lib/checkpoint/directory.hpp"
 #include "lib/checkpoint/names.hpp"
@@ -144,9 +146,16 @@ std::unique_ptr<Container> open_single_file(const std::shared_ptr<const Source>&
 }
 
 Reading read_checkpoint_file(const std::string& relative, const std::string& location, const OpenOptions& options) {
-  const SeveralFiles* format = format_of_whole(file_name(relative));
-  return format == nullptr ? read_single(relative, location, options)
-                           : read_several(*format, relative, location, options);
+  if (const SeveralFiles* format = format_of_whole(file_name(relative))) {
+    return read_several(*format, relative, location, options);
+  }
+  try {
+    return read_single(relative, location, options);
+  } catch (const NoLoader&) {
+    throw;
+  } catch (const Error& error) {
+    throw naming(location, error);
+  }
 }
 
 }  // namespace tare

@@ -279,9 +279,7 @@ FilePlan plan_file(const Checkpoint& checkpoint, const EditRequest& request, std
   } catch (const NoLoader&) {
     throw;
   } catch (const Error& error) {
-    const std::string message = error.what();
-    if (message.find(path) != std::string::npos) throw;
-    throw Error(error.status, path + ": " + message, error.hint, error.detail);
+    throw naming(path, error);
   }
 }
 

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Whatever stands where a number is wanted, every verb answers with one of its exit codes, and an error names the file.
+
+    odd_values.py --tare TARE --corpus FOLDER [--verbose]
+
+Takes real checkpoints of torch.save in turn and puts an odd value in place of each opcode of a number in their pickles: ints
+that no double holds, texts, lists, None, NaN.
+"""
+import argparse
+import pathlib
+import pickletools
+import sys
+import tempfile
+import zipfile
+
+from command import Tare
+
+FILES = ("accelerate/fsdp_sharded/state/scaler.pt", "apex/fp16-optimizer/fp16.pt", "msamp/adamw/checkpoint.pt",
+         "deepspeed/zero2_2ranks/ckpt/global_step5/mp_rank_00_model_states.pt", "torch/train-t2.15/checkpoint.pth")
+NUMBERS = {"BINFLOAT", "BININT", "BININT1", "BININT2", "LONG1", "NEWTRUE", "NEWFALSE"}
+MOST_PLACES = 12  # of a file: the last ones, where most keep their scaler, and as many spread over the others
+
+
+def long4(number):
+    digits = number.to_bytes((number.bit_length() + 8) // 8, "little", signed=True)
+    return b"\x8b" + len(digits).to_bytes(4, "little") + digits
+
+
+ODD = {"10^400": long4(10 ** 400), "-10^400": long4(-10 ** 400), "2^63": long4(2 ** 63), "None": b"N", "a text": b"X\1\0\0\0x",
+       "a list": b"]", "a dict": b"}", "NaN": b"G\x7f\xf8" + bytes(6), "a tuple": b")"}
+VERBS = (("inspect", "--json"), ("doctor",), ("get", "scale"), ("edit", "scale=1024", "--dry-run"))
+
+
+def places(pickle):
+    operations = list(pickletools.genops(pickle))
+    found = [(place, behind[2]) for (code, _, place), behind in zip(operations, operations[1:]) if code.name in NUMBERS]
+    half = MOST_PLACES // 2
+    return found[-half:] + found[:-half][::max(1, len(found[:-half]) // half)]
+
+
+def with_pickle(source, target, pickle):
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for member in old.infolist():
+            is_pickle = member.filename.endswith("/data.pkl")
+            new.writestr(member.filename, pickle if is_pickle else old.read(member.filename))
+
+
+def wrong(tare, path):
+    for verb, *arguments in VERBS:
+        answer = tare(verb, path, *arguments)
+        if answer.code not in range(5):
+            yield f"{answer}: no exit code of tare's"
+        elif answer.code > 1 and path.name not in answer.reason:
+            yield f"{answer}: names no file"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tare", required=True)
+    parser.add_argument("--corpus", required=True, type=pathlib.Path)
+    parser.add_argument("--verbose", action="store_true")
+    given = parser.parse_args()
+    tare, tried, failures = Tare(given.tare), 0, []
+    with tempfile.TemporaryDirectory() as scratch:
+        for file in FILES:
+            source = given.corpus / file
+            with zipfile.ZipFile(source) as archive:
+                name, = (n for n in archive.namelist() if n.endswith("/data.pkl"))
+                pickle = archive.read(name)
+            path = pathlib.Path(scratch) / source.name
+            for begin, end in places(pickle):
+                for value, code in ODD.items():
+                    with_pickle(source, path, pickle[:begin] + code + pickle[end:])
+                    tried += 1
+                    failures += [f"{file}, {value} at {begin}: {why}" for why in wrong(tare, path)]
+    for failure in failures[:20]:
+        print(failure)
+    print(f"{tried} files with an odd value, {len(failures)} wrong answers")
+    return 1 if failures or tried < 300 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
