@@ -27,9 +27,9 @@ struct OpenOptions {
 };
 
 /// A file that an edit takes over as it was read: a small one by its bytes, a checkpoint that is one large file as it
-/// was opened. Whoever takes the bytes or the container leaves nothing of them.
+/// was opened. Whoever takes the container leaves nothing of it.
 struct KeptFile {
-  Bytes image;
+  Bytes image;  ///< until it is planned what becomes of the file
   std::shared_ptr<const Source> source;
   std::unique_ptr<const Container> container;
 };

@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_identity.hpp"
@@ -90,7 +89,7 @@ void Reopened::find_again(std::span<const FoundScaler* const> known) {
 void Reopened::open_single(const CheckpointFile& file) {
   // What was read once is not read again: before the file is written it is compared with what it was then.
   if (file.kept != nullptr && !file.kept->image.empty()) {
-    sources_ = {std::make_shared<const MemorySource>(file.location, std::exchange(file.kept->image, {}))};
+    sources_ = {std::make_shared<const MemorySource>(file.location, file.kept->image)};
   } else {
     sources_ = {checkpoint_.storage->open(file.location)};
     require_unchanged(*sources_.front(), file);

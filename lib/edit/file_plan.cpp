@@ -273,13 +273,15 @@ std::vector<FileEdit> file_edits(const Checkpoint& checkpoint, const Reopened& o
 }
 
 FilePlan plan_file(const Checkpoint& checkpoint, const EditRequest& request, std::size_t number, const FileWork& work) {
-  const std::string& path = checkpoint.files[number].path;
+  const CheckpointFile& file = checkpoint.files[number];
   try {
-    return FilePlanner(checkpoint, request, number, work).run();
+    FilePlan plan = FilePlanner(checkpoint, request, number, work).run();
+    if (file.kept != nullptr) file.kept->image = Bytes();  // of thousands of files
+    return plan;
   } catch (const NoLoader&) {
     throw;
   } catch (const Error& error) {
-    throw naming(path, error);
+    throw naming(file.path, error);
   }
 }
 
