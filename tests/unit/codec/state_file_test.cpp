@@ -130,3 +130,17 @@ TEST_CASE("what is neither JSON nor HDF5 is told so") {
     CHECK(refusal.what() == folder.path(name) + ": neither JSON nor HDF5");
   }
 }
+
+TEST_CASE("a value that the policy cannot hold is told with the file that it stands in") {
+  const Scratch folder;
+  const std::string path = folder.path("state.json");
+  for (const char* value : {"\"much\"", "[]", "{}"}) {
+    INFO(value);
+    folder.write("state.json", std::string(R"({"policy":"torch","fields":{"scale":)") + value + "}}");
+    const Error refusal = refusal_of([&] { read_state_file(path); });
+    CHECK(refusal.status == Status::mismatch);
+    CHECK(std::string(refusal.what()).starts_with(path + ": fields.scale is "));
+    const Error of_several = refusal_of([&] { read_states_file(path); });
+    CHECK(std::string(of_several.what()) == refusal.what());
+  }
+}
