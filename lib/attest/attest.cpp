@@ -58,11 +58,9 @@ Bytes head_of(const Source& source) {
   return source.read({0, std::min(source.size(), signature)});
 }
 
-/// An error names its file, perhaps with the folder, which stands beside it here.
-std::string without_name(const std::string& why, const std::string& file) {
-  const std::size_t at = why.find(file + ": ");
-  const bool is_its_name = at == 0 || (at != why.npos && why[at - 1] == '/' && why.find(' ') > at);
-  return is_its_name ? why.substr(at + file.size() + 2) : why;
+/// An error begins with the name of its file, which stands beside it here.
+std::string without_name(std::string why, const std::string& name) {
+  return why.starts_with(name + ": ") ? why.substr(name.size() + 2) : why;
 }
 
 constexpr std::string_view raw_names = "0123456789abcdef._";
@@ -170,7 +168,10 @@ class Attester {
       const std::span batch = std::span(paths).subspan(first);
       judge_batch(batch.first(std::min(batch.size(), most_at_once(files_))));
     }
-    for (const NoFile& other : tree.others) leave(place_of(prefix + other.path, 0), other.why);
+    for (const NoFile& other : tree.others) {
+      where_ = location(prefix + other.path);
+      leave(place_of(prefix + other.path, 0), other.why);
+    }
   }
 
   /// Opened at the same time, where each takes a round trip; judged one after the other.
@@ -193,6 +194,7 @@ class Attester {
   void judge_named(const std::string& path, const std::string& where) {
     const std::size_t before = found_.files.size();
     left_in_file_ = 0;
+    where_ = where;
     try {
       if (!judge_whole(path, where)) judge_single(path, where);
     } catch (const Error& error) {
@@ -373,7 +375,7 @@ class Attester {
   void leave(const AttestedPlace& place, const std::string& why) {
     Unread& unread = found_.unread.emplace_back();
     unread.place = place;
-    unread.why = without_name(why, found_.files[place.file].path);
+    unread.why = without_name(without_name(why, where_), found_.files[place.file].path);
   }
   /// What is told outlives the document that it is told of, and stands in the answer.
   void take_for(const AttestedPlace& place, std::uint64_t more) {
@@ -534,6 +536,7 @@ class Attester {
   const Files& files_;
   std::shared_ptr<const Source> next_;  ///< of the file that is judged next, where it is open
   std::shared_ptr<Budget> budget_ = Budget::of_files(checkpoint_.target);
+  std::string where_;  ///< the file that is judged, as errors name it
   Attestation found_;
   std::set<std::string> accounted_;                  ///< paths of parts
   std::set<std::string> owned_;                      ///< folders of which all belongs to one database, with a slash

@@ -12,7 +12,7 @@ namespace tare {
 Error::Error(Status s, const std::string& message, std::string h, int d)
     : std::runtime_error(message), status(s), hint(std::move(h)), detail(d) {}
 
-Error naming(const std::string& file, const Error& error) {
+Error with_name(const std::string& file, const Error& error) {
   const std::string message = error.what();
   if (message.find(file) != message.npos) return error;
   return {error.status, file + ": " + message, error.hint, error.detail};

@@ -37,7 +37,7 @@ class Error : public std::runtime_error {
 };
 
 /// The same with `file` in front of what it says, unless that names it.
-Error naming(const std::string& file, const Error& error);
+Error with_name(const std::string& file, const Error& error);
 
 /// Throws an `io` error that names `what` (usually a path) and the text of `error_number`; of ENOMEM std::bad_alloc.
 [[noreturn]] void throw_io(const std::string& what, int error_number);

@@ -8,7 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
-#include "lib/base/module.hpp"
+#include "lib/base/naming.hpp"
 #include "lib/base/versioned_source.hpp"
 #include "lib/checkpoint/directory.hpp"
 #include "lib/checkpoint/names.hpp"
@@ -149,13 +149,7 @@ Reading read_checkpoint_file(const std::string& relative, const std::string& loc
   if (const SeveralFiles* format = format_of_whole(file_name(relative))) {
     return read_several(*format, relative, location, options);
   }
-  try {
-    return read_single(relative, location, options);
-  } catch (const NoLoader&) {
-    throw;
-  } catch (const Error& error) {
-    throw naming(location, error);
-  }
+  return naming(location, [&] { return read_single(relative, location, options); });
 }
 
 }  // namespace tare

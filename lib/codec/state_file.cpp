@@ -5,7 +5,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
-#include "lib/base/module.hpp"
+#include "lib/base/naming.hpp"
 #include "lib/base/source.hpp"
 #include "lib/codec/new_file.hpp"
 #include "lib/hdf5/superblock.hpp"
@@ -57,20 +57,8 @@ std::string require_json(const Source& file) {
   throw Error(Status::corrupt, file.name() + ": neither JSON nor HDF5", "For a checkpoint, use tare_checkpoint_state.");
 }
 
-/// What is wrong with a value of a state, which people edit by hand, is told with the file's name.
-template <class Read>
-auto read_naming(const Source& file, const Read& read) {
-  try {
-    return read();
-  } catch (const NoLoader&) {
-    throw;
-  } catch (const Error& error) {
-    throw naming(file.name(), error);
-  }
-}
-
 LoadedStates states_in(const std::shared_ptr<const Source>& file) {
-  return read_naming(*file, [&]() -> LoadedStates {
+  return naming(file->name(), [&]() -> LoadedStates {
     if (has_hdf5_behind(*file)) return states_from_hdf5(file);
     return {states_from_json(require_json(*file), file->name())};
   });
@@ -81,7 +69,7 @@ LoadedStates states_in(const std::shared_ptr<const Source>& file) {
 }
 
 LoadedState state_in(const std::shared_ptr<const Source>& file) {
-  return read_naming(*file, [&]() -> LoadedState {
+  return naming(file->name(), [&]() -> LoadedState {
     if (has_hdf5_behind(*file)) return state_from_hdf5(file);
     return {state_from_json(require_json(*file), file->name())};
   });

@@ -16,6 +16,17 @@ std::ptrdiff_t at(std::size_t index) {
   return static_cast<std::ptrdiff_t>(index);
 }
 
+/// The bytes of all elements of `stored`, as `change` makes them.
+Bytes changed(const StoredTensor& stored, Bytes bytes, const NodeChange& change) {
+  for (const NewElement& element : elements_of(change, stored.tensor)) {
+    const Bytes value = element_bytes(stored.tensor.type, element.value, stored.order);
+    for_each_index(element, [&](std::uint64_t index) {
+      std::copy(value.begin(), value.end(), bytes.begin() + at(stored.position(index) * value.size()));
+    });
+  }
+  return bytes;
+}
+
 }  // namespace
 
 double new_number(const NodeChange& change) {
@@ -23,17 +34,13 @@ double new_number(const NodeChange& change) {
 }
 
 Bytes changed_elements(const Tensor& tensor, Bytes stored, std::endian order, const NodeChange& change) {
-  for (const NewElement& element : elements_of(change, tensor)) {
-    const Bytes bytes = element_bytes(tensor.type, element.value, order);
-    for_each_index(element, [&](std::uint64_t index) {
-      std::copy(bytes.begin(), bytes.end(), stored.begin() + at(index * bytes.size()));
-    });
-  }
-  return stored;
+  return changed(StoredTensor{.tensor = tensor, .order = order}, std::move(stored), change);
 }
 
-std::vector<Patch> element_patches(const Source& source, std::span<const Span> places, const Tensor& tensor,
-                                   std::endian order, const NodeChange& change) {
+std::vector<Patch> element_patches(const StoredTensor& stored, const NodeChange& change) {
+  const Tensor& tensor = stored.tensor;
+  std::vector<Span> places = {stored.place};
+  places.insert(places.end(), stored.more.begin(), stored.more.end());
   std::uint64_t size = 0;
   for (const Span place : places) size += place.size;
   const bool is_whole = tensor.type.size != 0 && size % tensor.type.size == 0 &&
@@ -44,23 +51,22 @@ std::vector<Patch> element_patches(const Source& source, std::span<const Span> p
   }
   Bytes all;
   for (const Span place : places) {
-    const Bytes piece = source.read(place);
+    const Bytes piece = stored.source->read(place);
     all.insert(all.end(), piece.begin(), piece.end());
   }
-  const SharedBytes stored = std::move(all);
-  const SharedBytes changed = changed_elements(tensor, Bytes(stored.begin(), stored.end()), order, change);
+  const SharedBytes before = std::move(all);
+  const SharedBytes after = changed(stored, Bytes(before.begin(), before.end()), change);
   std::vector<Patch> patches;
   std::size_t begin = 0;
   for (const Span place : places) {
-    patches.push_back({place.offset, stored.part(begin, place.size), changed.part(begin, place.size), change.meaning});
+    patches.push_back({place.offset, before.part(begin, place.size), after.part(begin, place.size), change.meaning});
     begin += place.size;
   }
   return patches;
 }
 
-Patch element_patch(const Source& source, Span place, const Tensor& tensor, std::endian order,
-                    const NodeChange& change) {
-  return std::move(element_patches(source, {&place, 1}, tensor, order, change).front());
+Patch element_patch(const StoredTensor& stored, const NodeChange& change) {
+  return std::move(element_patches(stored, change).front());
 }
 
 }  // namespace tare

@@ -84,7 +84,7 @@ class FileVariables final : public Container {
 
   [[nodiscard]] Patch patch(const NodeChange& wanted) const {
     const FileVariable& variable = tensors_->variable(wanted.node);
-    return element_patch(*variable.source, variable.elements, variable.tensor, std::endian::little, wanted);
+    return element_patch({variable.tensor, variable.source, variable.elements}, wanted);
   }
 
   std::string_view format_;

@@ -12,25 +12,31 @@ namespace tare {
 namespace {
 
 /// Elements whose first index moves fastest, in the order in which the last one does.
-Bytes row_major(const Tensor& tensor, const Bytes& column_major) {
-  const std::size_t size = tensor.type.size;
+Bytes row_major(const StoredTensor& stored, const Bytes& column_major) {
+  const std::size_t size = stored.tensor.type.size;
   const std::size_t count = column_major.size() / size;
   Bytes ordered(column_major.size());
-  std::vector<std::size_t> index(tensor.shape.size());
   for (std::size_t i = 0; i < count; ++i) {
-    std::size_t from = 0;
-    for (std::size_t d = index.size(); d-- > 0;) from = from * static_cast<std::size_t>(tensor.shape[d]) + index[d];
-    std::copy_n(column_major.begin() + static_cast<std::ptrdiff_t>(from * size), size,
+    std::copy_n(column_major.begin() + static_cast<std::ptrdiff_t>(stored.position(i) * size), size,
                 ordered.begin() + static_cast<std::ptrdiff_t>(i * size));
-    for (std::size_t d = index.size(); d-- > 0;) {
-      if (++index[d] < static_cast<std::size_t>(tensor.shape[d])) break;
-      index[d] = 0;
-    }
   }
   return ordered;
 }
 
 }  // namespace
+
+std::uint64_t StoredTensor::position(std::uint64_t index) const {
+  if (!is_fortran) return index;
+  std::uint64_t position = 0;
+  std::uint64_t stride = tensor.count();
+  for (std::size_t d = tensor.shape.size(); d-- > 0;) {
+    const auto size = static_cast<std::uint64_t>(tensor.shape[d]);
+    stride /= size;
+    position += index % size * stride;
+    index /= size;
+  }
+  return position;
+}
 
 NodeId StoredTensors::add(Tree& tree, Kind kind, StoredTensor stored) {
   Node node;
@@ -80,7 +86,7 @@ Bytes StoredTensors::elements(NodeId node) const {
   if (stored.order == std::endian::big) {
     for (auto element = bytes.begin(); element != bytes.end(); element += size) std::reverse(element, element + size);
   }
-  return stored.is_fortran ? row_major(stored.tensor, bytes) : bytes;
+  return stored.is_fortran ? row_major(stored, bytes) : bytes;
 }
 
 std::optional<std::uint64_t> stored_size(const Tensor& tensor) {

@@ -19,6 +19,9 @@ struct StoredTensor {
   std::vector<Span> more = {};  ///< of the others, in their order
   std::endian order = std::endian::little;
   bool is_fortran = false;  ///< the first index moves fastest
+
+  /// Which of the stored elements has that index in row-major order. REQUIRES: there is one.
+  [[nodiscard]] std::uint64_t position(std::uint64_t index) const;
 };
 
 class StoredTensors final : public TensorReader {

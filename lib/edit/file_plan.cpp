@@ -11,7 +11,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/keyed_hash.hpp"
-#include "lib/base/module.hpp"
+#include "lib/base/naming.hpp"
 #include "lib/codec/changed_states.hpp"
 #include "lib/container/packed_values.hpp"
 #include "lib/dialect/extra_state.hpp"
@@ -274,15 +274,9 @@ std::vector<FileEdit> file_edits(const Checkpoint& checkpoint, const Reopened& o
 
 FilePlan plan_file(const Checkpoint& checkpoint, const EditRequest& request, std::size_t number, const FileWork& work) {
   const CheckpointFile& file = checkpoint.files[number];
-  try {
-    FilePlan plan = FilePlanner(checkpoint, request, number, work).run();
-    if (file.kept != nullptr) file.kept->image = Bytes();  // of thousands of files
-    return plan;
-  } catch (const NoLoader&) {
-    throw;
-  } catch (const Error& error) {
-    throw naming(file.path, error);
-  }
+  FilePlan plan = naming(file.path, [&] { return FilePlanner(checkpoint, request, number, work).run(); });
+  if (file.kept != nullptr) file.kept->image = Bytes();  // of thousands of files
+  return plan;
 }
 
 }  // namespace tare

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_identity.hpp"
 
 namespace tare {
 namespace {
@@ -34,7 +35,7 @@ void require_one_name(const OpenFile& file, nlink_t expected, bool allow_hard_li
 
 void require_still_before(const struct stat& status, const std::string& path, const FileRecord& record) {
   const bool same = static_cast<std::uint64_t>(status.st_size) == record.size_before && status.st_ino == record.inode &&
-                    same_moment(status.st_mtim, record.mtime_before);
+                    is_same_time(status.st_mtim, record.mtime_before);
   if (!same) throw_changed(path);
 }
 
@@ -87,7 +88,7 @@ void roll_back_in_place(const Store& store, const FileRecord& record, bool allow
   if ((status.st_mode & mode_bits) == (record.mode | S_IWUSR) && (record.mode & S_IWUSR) == 0) {
     checked(store.files().fchmod(file.descriptor(), record.mode), file.path());
   }
-  if (!same_moment(status.st_mtim, record.mtime_before)) set_mtime(file, record.mtime_before);
+  if (!is_same_time(status.st_mtim, record.mtime_before)) set_mtime(file, record.mtime_before);
   // Always: bytes that look old may be in memory only, from a roll-back that was itself cut off.
   file.sync();
 }

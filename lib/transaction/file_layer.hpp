@@ -140,8 +140,4 @@ struct OpenedFile {
 
 std::string joined(const std::string& folder, const std::string& name);
 
-inline bool same_moment(timespec a, timespec b) {
-  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 }  // namespace tare

@@ -44,7 +44,7 @@ class Hdf5 final : public Container, public WithConfiguration, public WithPacked
     for (const NodeChange& change : changes) {
       const StoredTensor& stored = contents_.tensors->at(change.node);
       require_unpacked(change);
-      all.patches.push_back(element_patch(*source_, stored.place, stored.tensor, stored.order, change));
+      all.patches.push_back(element_patch(stored, change));
       const auto header = contents_.in_headers.find(change.node);
       require_own_bytes(change, stored.place, header != contents_.in_headers.end());
       if (header == contents_.in_headers.end() || !header->second) continue;

@@ -125,7 +125,7 @@ class Mindspore final : public Container {
       throw Error(Status::refused, wanted.meaning + ": the parameter holds no number");
     }
     const Span place = tensors_->parameter(wanted.node).slices.front();
-    return element_patch(*source_, place, tensors_->describe(wanted.node), std::endian::little, wanted);
+    return element_patch({tensors_->describe(wanted.node), source_, place}, wanted);
   }
 
   void verify(Span place) {

@@ -26,15 +26,20 @@ void append_run(Bytes& to, std::uint64_t field, ByteView contents) {
   to.insert(to.end(), contents.begin(), contents.end());
 }
 
+std::string_view spelled(std::string_view type) {
+  for (const auto& [name, spelling] : mindspore_types) {
+    if (name == type) return spelling;
+  }
+  throw Error(Status::refused, "no scaler of MindSpore's is stored as " + std::string(type));
+}
+
 Bytes tensor_message(const DocumentTensor& tensor) {
   Bytes message;
   for (const std::int64_t size : tensor.shape) {
     append_varint(message, 1 << 3);
     append_varint(message, static_cast<std::uint64_t>(size));
   }
-  for (const auto& [type, spelled] : mindspore_types) {
-    if (type == tensor.type.name) append_run(message, 2, as_bytes(spelled));
-  }
+  append_run(message, 2, as_bytes(spelled(tensor.type.name)));
   append_run(message, 3, tensor.elements);
   return message;
 }

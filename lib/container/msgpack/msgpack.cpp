@@ -95,10 +95,8 @@ class Msgpack final : public Container {
   /// flax cuts what is large into chunks, each with its own place.
   void add_elements(const NodeChange& change, std::vector<ChangedRun>& runs) const {
     const StoredTensor& stored = contents_.arrays->at(change.node);
-    std::vector<Span> places = {stored.place};
-    places.insert(places.end(), stored.more.begin(), stored.more.end());
-    for (Patch& patch : element_patches(*source_, places, stored.tensor, stored.order, change)) {
-      if (patch.before == patch.after && places.size() > 1) continue;
+    for (Patch& patch : element_patches(stored, change)) {
+      if (patch.before == patch.after && !stored.more.empty()) continue;
       runs.push_back({{patch.offset, patch.before.size()}, std::move(patch.after), change.meaning});
     }
   }

@@ -33,6 +33,14 @@ class Packer {
     byte(static_cast<std::uint64_t>(lead + wider));
     big_endian(size, 1 << wider);
   }
+  /// How many values follow: in the lead byte up to 15, else in 16 or 32 bits, of which `wide` and the next are the
+  /// lead.
+  void counted(std::uint8_t fixed, std::uint8_t wide, std::uint64_t count) {
+    if (count < 0x10) return byte(fixed | count);
+    const bool is_wider = count >= 0x10000;
+    byte(static_cast<std::uint64_t>(wide + is_wider));
+    big_endian(count, is_wider ? 4 : 2);
+  }
   void natural(std::uint64_t value) {
     if (value < 0x80) return byte(value);
     byte(0xcf);
@@ -52,8 +60,7 @@ class Packer {
   }
   void put(const std::string& value) { text(value); }
   void put(const DocumentMap& map) {
-    byte(0xde);
-    big_endian(map.size(), 2);
+    counted(0x80, 0xde, map.size());
     for (const auto& [key, value] : map) {
       text(key);
       pack(value);
@@ -61,8 +68,8 @@ class Packer {
   }
   void put(const DocumentTensor& tensor) {
     Packer inner;
-    inner.byte(0x93);
-    inner.byte(0x90 | tensor.shape.size());
+    inner.counted(0x90, 0xdc, 3);
+    inner.counted(0x90, 0xdc, tensor.shape.size());
     for (const std::int64_t size : tensor.shape) inner.natural(static_cast<std::uint64_t>(size));
     inner.text(tensor.type.name);
     inner.sized(0xc4, tensor.elements.size());
@@ -77,8 +84,7 @@ class Packer {
   void put(const DocumentStream&) { refuse("io.BytesIO"); }
 
   void text(std::string_view value) {
-    byte(0xd9);
-    byte(value.size());
+    sized(0xd9, value.size());
     raw(as_bytes(value));
   }
   [[noreturn]] static void refuse(const std::string& name) {

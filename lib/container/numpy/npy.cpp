@@ -15,7 +15,7 @@ constexpr const char* not_data_type = "its type may hold Python objects, which a
 
 class NpyArrays final : public Container {
  public:
-  explicit NpyArrays(const std::shared_ptr<const Source>& source) : source_(source) {
+  explicit NpyArrays(const std::shared_ptr<const Source>& source) : tree_(source->budget()) {
     std::vector<NodeId> nodes;
     for (std::uint64_t at = 0; at < source->size();) {
       NpyHeader header = read_npy(source, at);
@@ -44,15 +44,13 @@ class NpyArrays final : public Container {
   [[nodiscard]] FileChange change(std::span<const NodeChange> changes) const override {
     FileChange all;
     for (const NodeChange& change : changes) {
-      const StoredTensor& stored = arrays_->at(change.node);
-      all.patches.push_back(element_patch(*source_, stored.place, stored.tensor, stored.order, change));
+      all.patches.push_back(element_patch(arrays_->at(change.node), change));
     }
     return all;
   }
 
  private:
-  std::shared_ptr<const Source> source_;
-  Tree tree_{source_->budget()};
+  Tree tree_;
   std::shared_ptr<StoredTensors> arrays_ = std::make_shared<StoredTensors>();
   std::vector<Finding> findings_;
   std::vector<InnerDocument> not_judged_;

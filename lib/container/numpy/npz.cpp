@@ -68,7 +68,7 @@ class Npz final : public Container {
       const StoredTensor& stored = arrays_->at(change.node);
       const ZipEntry& entry = *members_[arrays_->index(change.node)];
       FileChange inner;
-      inner.patches.push_back(element_patch(*stored.source, stored.place, stored.tensor, stored.order, change));
+      inner.patches.push_back(element_patch(stored, change));
       if (entry.is_stored()) inner.patches.back().offset -= archive_->record(entry).payload.offset;
       change_member(zip, *archive_, entry, inner, change.meaning);
     }

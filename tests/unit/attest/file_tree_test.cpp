@@ -1,6 +1,7 @@
 // What lies below a folder, where the file system does not let all of it be seen.
 #include "lib/attest/file_tree.hpp"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -69,6 +70,25 @@ TEST_CASE("a folder that cannot be listed is told, and what lies beside it is fo
   REQUIRE(tree.others.size() == 1);
   CHECK(tree.others[0].path == "hidden");
   CHECK(tree.others[0].why == "run/hidden: permission denied");
+}
+
+TEST_CASE("attest tells what is wrong with a file beside its name, and does not name it again") {
+  Checkpoint checkpoint;
+  checkpoint.target = checkpoint.resolved = "run";
+  const Attestation shut = attest(checkpoint, newest_torch_release(), AttestScope::everything, ShutFiles("run/hidden"));
+  const auto is_hidden = [&](const Unread& unread) { return shut.files[unread.place.file].path == "hidden"; };
+  const auto hidden = std::ranges::find_if(shut.unread, is_hidden);
+  REQUIRE(hidden != shut.unread.end());
+  CHECK(hidden->why == "permission denied");
+
+  const fs::path folder = fs::temp_directory_path() / ("tare - a run " + std::to_string(::getpid()));
+  fs::create_directories(folder / "my step");
+  std::ofstream(folder / "my step" / "my scaler.pt") << "\x80\x02}q";
+  const Attestation broken = attest(opened(folder.string()), newest_torch_release(), AttestScope::everything);
+  fs::remove_all(folder);
+  REQUIRE(broken.unread.size() == 1);
+  CHECK(broken.files[broken.unread[0].place.file].path == "my step/my scaler.pt");
+  CHECK(broken.unread[0].why.find("my scaler.pt") == std::string::npos);
 }
 
 TEST_CASE("of a folder that cannot be listed itself nothing is said") {

@@ -138,4 +138,8 @@ Bytes bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
+std::string text_op(std::string_view text) {
+  return 'X' + std::string{static_cast<char>(text.size()), 0, 0, 0} + std::string(text);
+}
+
 }  // namespace tare::test

@@ -38,5 +38,7 @@ std::vector<std::uint64_t> changed_offsets(const Bytes& a, const Bytes& b);
 
 /// The bytes that a test writes as text: "\x80\x02}."
 Bytes bytes_of(std::string_view text);
+/// The opcode of a text of up to 255 bytes, as protocol 2 writes it.
+std::string text_op(std::string_view text);
 
 }  // namespace tare::test

@@ -1,7 +1,10 @@
 // flax's msgpack files, real and made.
-
+#include "lib/container/msgpack/new_msgpack.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/changed.hpp"
+
+#include <cmath>
+#include <string>
 
 using namespace tare;
 using namespace tare::test;
@@ -108,6 +111,106 @@ TEST_CASE("a text of 4,096 bytes is read, and a longer one is kept unread") {
   };
   CHECK(kind(4096) == Kind::string);
   CHECK(kind(4097) == Kind::opaque);
+}
+
+TEST_CASE("a text keeps all of its bytes, and a map and a shape all that they count, however many") {
+  for (const std::size_t length : {0U, 31U, 255U, 256U, 4096U}) {
+    const std::string text(length, 'x');
+    const auto container = open_image(new_msgpack({DocumentMap{{"n", {text}}}}));
+    CHECK(container->tree().text(node_at(container->tree(), {"n"})) == text);
+  }
+  for (const std::size_t count : {15U, 16U, 65'535U, 65'536U}) {
+    DocumentMap many;
+    for (std::size_t i = 0; i < count; ++i) many.push_back({std::to_string(i), {static_cast<std::int64_t>(i)}});
+    const auto container = open_image(new_msgpack({std::move(many)}));
+    CHECK(container->tree().items(container->tree().root).size() == 2 * count);
+    CHECK(number_at(*container, {std::to_string(count - 1)}) == static_cast<double>(count - 1));
+  }
+  for (const std::size_t dimensions : {0U, 15U, 16U, 32U}) {
+    DocumentTensor tensor{element_type("float32"), std::vector<std::int64_t>(dimensions, 1),
+                          bytes_of("\0\0\x80\x3f"sv)};
+    const auto container = open_image(new_msgpack({DocumentMap{{"n", {std::move(tensor)}}}}));
+    CHECK(container->findings().empty());
+    CHECK(container->tree().tensor(node_at(container->tree(), {"n"})).shape.size() == dimensions);
+    CHECK(number_at(*container, {"n"}) == 1);
+  }
+}
+
+TEST_CASE("what a scaler is made of comes back from msgpack as it went in, and objects of classes are refused") {
+  const auto container = open_image(new_msgpack({DocumentMap{{"none", {}},
+                                                             {"yes", {true}},
+                                                             {"no", {false}},
+                                                             {"small", {std::int64_t{127}}},
+                                                             {"large", {std::int64_t{1} << 40}},
+                                                             {"negative", {std::int64_t{-1}}},
+                                                             {"real", {0.1}},
+                                                             {"inner", {DocumentMap{{"deep", {2.0}}}}}}}));
+  const Tree& tree = container->tree();
+  CHECK(tree.kind(node_at(tree, {"none"})) == Kind::none);
+  CHECK(type_at(*container, {"yes"}) == "bool");
+  CHECK(number_at(*container, {"yes"}) == 1);
+  CHECK(number_at(*container, {"no"}) == 0);
+  CHECK(type_at(*container, {"small"}) == "int");
+  CHECK(number_at(*container, {"small"}) == 127);
+  CHECK(number_at(*container, {"large"}) == 0x1p40);
+  CHECK(number_at(*container, {"negative"}) == -1);
+  CHECK(number_at(*container, {"real"}) == 0.1);
+  CHECK(number_at(*container, {"inner", "deep"}) == 2);
+  for (const Document& other : {Document{DocumentObject{"m", "C", {}}}, Document{DocumentName{"m", "C"}},
+                                Document{DocumentCall{"m", "C", {}}}, Document{DocumentStream{}}}) {
+    CHECK_THROWS_AS(new_msgpack(other), Error);
+  }
+}
+
+TEST_CASE("a value goes where None is, entries into a map that is empty, and nowhere else") {
+  const Bytes image = bytes_of(
+      "\x84\xa4none\xc0\xa5"
+      "empty\x80\xa1n\x07\xa4"
+      "full\x81\xa1k\x01"sv);
+  const auto before = open_image(image);
+  REQUIRE(before->can_add());
+  const Tree& tree = before->tree();
+  const NodeChange both[] = {{node_at(tree, {"none"}), NewDocument{{2.5}}, "a value"},
+                             {node_at(tree, {"empty"}), NewEntries{{{"scale", {8.0}}}}, "an entry"}};
+  const auto after = open_image(applied(image, before->change(both)));
+  CHECK(number_at(*after, {"none"}) == 2.5);
+  CHECK(number_at(*after, {"empty", "scale"}) == 8);
+  CHECK(number_at(*after, {"n"}) == 7);
+  CHECK(number_at(*after, {"full", "k"}) == 1);
+  const NodeChange value{node_at(tree, {"n"}), NewDocument{{2.5}}, "n"};
+  CHECK_THROWS_WITH(before->change({&value, 1}), Catch::Contains("n: a value is there"));
+  const NodeChange entries{node_at(tree, {"full"}), NewEntries{{{"scale", {8.0}}}}, "full"};
+  CHECK_THROWS_WITH(before->change({&entries, 1}), Catch::Contains("it holds something already"));
+}
+
+TEST_CASE("an array of another size is written where it stood, and one in chunks is refused") {
+  const Bytes image = corpus_bytes("flax/to_bytes_stepped/state.msgpack");
+  const auto before = open_image(image);
+  const NewTensor pair{{2}, bytes_of("\0\0\x80\x3f\0\0\0\x40"sv)};
+  const NodeId scale = node_at(before->tree(), {"dynamic_scale", "scale"});
+  const NodeChange longer{scale, pair, "scale"};
+  const auto after = open_image(applied(image, before->change({&longer, 1})));
+  CHECK(differing(before->tree(), after->tree()) == std::vector<NodeId>{scale});
+  CHECK(type_at(*after, {"dynamic_scale", "scale"}) == "numpy:float32[2]");
+  CHECK(after->tree().reader()->elements(scale) == pair.elements);
+
+  const auto chunked = open_corpus("flax/msgpack_chunked/state.msgpack");
+  const NodeChange shorter{node_at(chunked->tree(), {"params", "kernel"}), pair, "kernel"};
+  CHECK_THROWS_WITH(chunked->change({&shorter, 1}), Catch::Contains("kernel: its elements do not stand in one piece"));
+}
+
+TEST_CASE("a float32 keeps its four bytes and takes no more than it can hold, an int 64 bits, a flag one byte") {
+  const Bytes single = map_of("\xca\x3f\x80\0\0"sv);
+  const Changed halved = change_value(single, {"n"}, 0.5);
+  CHECK(halved.image == map_of("\xca\x3f\0\0\0"sv));
+  CHECK(std::isinf(number_at(*change_value(single, {"n"}, HUGE_VAL).container, {"n"})));
+  const auto before = open_image(single);
+  const NodeChange large{node_at(before->tree(), {"n"}), 1e300, "n"};
+  CHECK_THROWS_WITH(before->change({&large, 1}), Catch::Contains("n: float32 cannot hold it"));
+  const NodeChange big{node_at(before->tree(), {"n"}), Integer{0, "36893488147419103232"}, "n"};
+  CHECK_THROWS_WITH(before->change({&big, 1}), Catch::Contains("n: msgpack holds integers of 64 bits"));
+  CHECK(change_value(map_of("\xc2"sv), {"n"}, true).image == map_of("\xc3"sv));
+  CHECK(change_value(map_of("\xc3"sv), {"n"}, false).image == map_of("\xc2"sv));
 }
 
 TEST_CASE("msgpack made to break readers is refused, or opened with what is wrong") {

@@ -97,6 +97,51 @@ TEST_CASE("only a description of an array is a header") {
   }
 }
 
+TEST_CASE(
+    "elements of an array change where they stand, whichever index moves fastest and whichever byte comes first") {
+  const auto changed = [](const char* type, bool is_fortran, std::string_view elements, const NewElements& wanted) {
+    const std::string order = is_fortran ? "True" : "False";
+    const Bytes image =
+        npy("{'descr': '" + std::string(type) + "', 'fortran_order': " + order + ", 'shape': (2, 3), }", elements);
+    const auto before = open_image(image);
+    const NodeChange change{before->tree().root, wanted, "elements"};
+    const Bytes after = applied(image, before->change({&change, 1}));
+    CHECK(after.size() == image.size());
+    const auto reopened = open_image(after);
+    return std::pair(Bytes(after.end() - static_cast<std::ptrdiff_t>(elements.size()), after.end()),
+                     reopened->tree().reader()->elements(reopened->tree().root));
+  };
+  // rows 1 2 3 and 4 5 6; 9 in place of 2, 8 in place of 4
+  const NewElements both = {{1, 9}, {3, 8}};
+  const auto [rows, as_rows] = changed("|i1", false, "\x01\x02\x03\x04\x05\x06"sv, both);
+  CHECK(rows == bytes_of("\x01\x09\x03\x08\x05\x06"sv));
+  CHECK(as_rows == rows);
+  const auto [columns, from_columns] = changed("|i1", true, "\x01\x04\x02\x05\x03\x06"sv, both);
+  CHECK(columns == bytes_of("\x01\x08\x09\x05\x03\x06"sv));
+  CHECK(from_columns == rows);
+  const auto [column, with_column] = changed("|i1", true, "\x01\x04\x02\x05\x03\x06"sv, {{2, 7, 2, 3}});
+  CHECK(column == bytes_of("\x01\x04\x02\x05\x07\x07"sv));
+  CHECK(with_column == bytes_of("\x01\x02\x07\x04\x05\x07"sv));
+  const auto [big, as_little] = changed(">i2", true, "\0\x01\0\x04\0\x02\0\x05\0\x03\0\x06"sv, {{5, 258}});
+  CHECK(big == bytes_of("\0\x01\0\x04\0\x02\0\x05\0\x03\x01\x02"sv));
+  CHECK(as_little == bytes_of("\x01\0\x02\0\x03\0\x04\0\x05\0\x02\x01"sv));
+}
+
+TEST_CASE("an array of a stream changes where it stands, and what is behind it stays") {
+  const Bytes image = corpus_bytes("flax/jmp_equinox/state.eqx");
+  const auto before = open_image(image);
+  const auto arrays = before->tree().items(before->tree().root);
+  for (const NodeId node : arrays) {
+    if (before->tree().tensor(node).count() != 1) continue;
+    const NodeChange change{node, 3.0, "an array"};
+    const auto after = open_image(applied(image, before->change({&change, 1})));
+    CHECK(after->tree().value(node, 1).as_double() == 3);
+    CHECK(differing(before->tree(), after->tree()) == std::vector<NodeId>{node});
+  }
+  const NodeChange list{before->tree().root, 3.0, "the list"};
+  CHECK_THROWS_WITH(before->change({&list, 1}), Catch::Contains("is no array"));
+}
+
 TEST_CASE("a header of 10,000 bytes, which is NumPy's own limit, is read, and no longer one") {
   const auto of_length = [](std::size_t length) {
     std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }";

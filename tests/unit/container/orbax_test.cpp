@@ -1,7 +1,10 @@
 // Orbax's items: arrays in folders (zarr 2 and 3) and in a database (OCDBT), read and edited.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "lib/base/crc32c.hpp"
 #include "lib/container/orbax/ocdbt_item.hpp"
 #include "lib/container/orbax/ocdbt_manifest.hpp"
 #include "lib/container/orbax/zarr.hpp"
@@ -57,6 +60,24 @@ Status status_of(const std::shared_ptr<MemoryFolder>& item) {
 ZarrArray array_of(std::string_view document, std::string_view name) {
   return zarr_array(test::bytes_of(document), name, "an array");
 }
+
+/// A document of version 3 of a float32 of that shape, with these codecs.
+std::string document3(std::string_view shape, const std::string& codecs, std::string_view more = "") {
+  return fmt::format(R"({{"chunk_grid":{{"configuration":{{"chunk_shape":{0}}},"name":"regular"}},)"
+                     R"("chunk_key_encoding":{{"name":"default"{2}}},"codecs":[{1}],"data_type":"float32",)"
+                     R"("fill_value":0.0,"node_type":"array","shape":{0},"zarr_format":3}})",
+                     shape, codecs, more);
+}
+
+constexpr std::string_view little_bytes = R"({"name":"bytes","configuration":{"endian":"little"}})";
+
+/// One inner chunk of that shape and codecs in a shard whose index stands as `index` says.
+std::string sharded(std::string_view shape, std::string_view codecs, std::string_view index) {
+  return fmt::format(R"({{"name":"sharding_indexed","configuration":{{"chunk_shape":{},"codecs":[{}],{}}}}})", shape,
+                     codecs, index);
+}
+
+constexpr std::string_view plain_index = R"("index_codecs":[{"name":"bytes"},{"name":"crc32c"}])";
 
 constexpr std::string_view scalar2 =
     R"({"chunks":[],"compressor":null,"dtype":"<f4","fill_value":null,"filters":null,"order":"C","shape":[],"zarr_format":2})";
@@ -183,6 +204,72 @@ TEST_CASE("arrays that are kept another way are refused by name") {
   CHECK(refused(good, "\"shape\":[]", "\"shape\":\"x\"") == Status::corrupt);
   CHECK(refused(good, "\"chunks\":[]", "\"size\":[]") == Status::corrupt);
   CHECK(refused(good, "}", "") == Status::corrupt);
+}
+
+TEST_CASE("a chunk is what its chain of codecs makes of the elements, and back, and each checksum is looked at") {
+  const Bytes one = test::bytes_of(std::string_view("\0\0\x80\x3f", 4));
+  const std::string crc = R"({"name":"crc32c"})";
+  const std::string zstd = R"({"name":"zstd","configuration":{"level":3,"checksum":false}})";
+  const std::string bytes(little_bytes);
+  for (const std::string& codecs :
+       {bytes, bytes + "," + crc, bytes + "," + zstd, bytes + "," + zstd + "," + crc, sharded("[]", bytes, plain_index),
+        sharded("[]", bytes + "," + crc + "," + zstd, plain_index) + "," + crc}) {
+    INFO(codecs);
+    const ZarrArray array = array_of(document3("[]", codecs), zarr3_document);
+    const Bytes chunk = zarr_chunk(array, one);
+    CHECK(zarr_elements(array, chunk, "a") == one);
+    CHECK((chunk == one) == (codecs == bytes));
+    if (array.codecs.empty()) continue;
+    CHECK_THROWS_AS(zarr_elements(array, {}, "a"), Error);
+    CHECK_THROWS_AS(zarr_elements(array, ByteView(chunk).first(chunk.size() - 1), "a"), Error);
+    if (array.codecs.back() == ZarrCodec::zstd) continue;  // its frame has no checksum
+    Bytes damaged = chunk;
+    damaged.back() ^= std::byte{1};
+    CHECK_THROWS_WITH(zarr_elements(array, damaged, "a"), Catch::Contains("a: chunk: its CRC-32C is wrong"));
+  }
+  // RFC 3720, B.4: of 32 zeros
+  const ZarrArray summed = array_of(document3("[8]", bytes + "," + crc), zarr3_document);
+  const Bytes chunk = zarr_chunk(summed, Bytes(32));
+  REQUIRE(chunk.size() == 36);
+  CHECK(load_le<std::uint32_t>(chunk.data() + 32) == 0x8a9136aa);
+}
+
+TEST_CASE("a shard whose index leads out of it is damaged, and so is one that is shorter than its index") {
+  const ZarrArray array = array_of(document3("[]", sharded("[]", little_bytes, plain_index)), zarr3_document);
+  const auto shard = [](std::uint64_t offset, std::uint64_t size) {
+    Bytes made(4);
+    Bytes index;
+    append_le(index, offset);
+    append_le(index, size);
+    append_le(index, crc32c(index));
+    made.insert(made.end(), index.begin(), index.end());
+    return made;
+  };
+  CHECK(zarr_elements(array, shard(0, 4), "a") == Bytes(4));
+  for (const auto& [offset, size] : {std::pair<std::uint64_t, std::uint64_t>{1, 4}, {0, 5}, {5, 0}, {~0ULL, ~0ULL}}) {
+    CHECK_THROWS_WITH(zarr_elements(array, shard(offset, size), "a"),
+                      Catch::Contains("the shard's index leads out of it"));
+  }
+  CHECK_THROWS_WITH(zarr_elements(array, Bytes(19), "a"), Catch::Contains("is too short for a shard"));
+}
+
+TEST_CASE(
+    "of version 3 a chunk has the name that its encoding gives, and what is encoded otherwise is refused by name") {
+  CHECK(array_of(document3("[]", std::string(little_bytes)), zarr3_document).chunk == "c");
+  CHECK(array_of(document3("[1,1]", std::string(little_bytes)), zarr3_document).chunk == "c/0/0");
+  const std::string dots = R"(,"configuration":{"separator":"."})";
+  CHECK(array_of(document3("[1,1]", std::string(little_bytes), dots), zarr3_document).chunk == "c.0.0");
+  const auto says = [](const std::string& codecs, std::string_view what) {
+    CHECK_THROWS_WITH(array_of(document3("[]", codecs), zarr3_document), Catch::Contains(std::string(what)));
+  };
+  const std::string inner(little_bytes);
+  says(R"({"name":"bytes","configuration":{"endian":"big"}})", "is big-endian");
+  says(R"({"name":"blosc"})", "is encoded with blosc");
+  says(sharded("[]", inner, R"("index_codecs":[{"name":"bytes"}])"), "is sharded with another index");
+  says(sharded("[]", inner, std::string(plain_index) + R"(,"index_location":"start")"),
+       "is sharded with another index");
+  says(sharded("[]", sharded("[]", inner, plain_index), plain_index), "is encoded with sharding_indexed");
+  says(sharded("[1]", inner, plain_index), "is an array of several chunks");
 }
 
 TEST_CASE("arrays have the sizes that they say") {

@@ -21,11 +21,6 @@ std::int64_t integer_at(const Pickle& pickle, NodeId map, std::string_view key) 
   return std::get<Integer>(pickle.tree.value(pickle.tree.find(map, key), 1).data).value;
 }
 
-/// A text of up to 255 bytes, as protocol 2 writes it.
-std::string text_op(std::string_view text) {
-  return "X"s + static_cast<char>(text.size()) + "\0\0\0"s + std::string(text);
-}
-
 bool tells(const Pickle& pickle, std::string_view code) {
   return std::ranges::any_of(pickle.findings, [&](const Finding& finding) { return finding.code == code; });
 }

@@ -14,10 +14,6 @@ using namespace std::string_literals;
 
 namespace {
 
-std::string text_op(std::string_view text) {
-  return "X"s + static_cast<char>(text.size()) + "\0\0\0"s + std::string(text);
-}
-
 /// Tensors of floats as torch 2 writes them: (2, 3); (1, 2, 3, 4), whose shape stands behind a mark; and (4, 2).
 const std::string three_tensors = "\x80\x02]q\0("s + "ctorch._utils\n_rebuild_tensor_v2\nq\x01((" + text_op("storage") +
                                   "q\x02" + "ctorch\nFloatStorage\nq\x03" + text_op("0") + "q\x04" + text_op("cpu") +

@@ -98,6 +98,10 @@ TEST_CASE("a tensor is one of NumPy's arrays: its shape, its type as NumPy pickl
         array("(J\2\0\0\0t"s, "f8", std::string(16, '\2')));
   CHECK(of_numpy({tensor("int32", {}, one)}) == array("(t", "i4", one));
   CHECK(of_numpy({tensor("int64", {}, one + one)}) == array("(t", "i8", one + one));
+  const std::string many(256, '\3');
+  CHECK_THAT(of_numpy({tensor("float32", {64}, many)}), Catch::EndsWith("\x89"
+                                                                        "B\0\1\0\0"s +
+                                                                        many + "tb"));
   CHECK_THROWS_AS(of_numpy({tensor("uint8", {}, "a")}), Error);
 }
 

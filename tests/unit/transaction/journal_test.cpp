@@ -5,6 +5,7 @@
 
 #include "lib/base/crc32.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/file_identity.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/transaction/scene.hpp"
 
@@ -40,8 +41,8 @@ TEST_CASE("a journal reads back as it was written") {
   CHECK(back->origin.user == "alice");
   CHECK(back->origin.host == "login-1");
   CHECK(back->origin.command == "tare edit a/b.pt scale=inf");
-  CHECK(same_moment(back->when, journal.when));
-  CHECK(same_moment(back->edited, journal.edited));
+  CHECK(is_same_time(back->when, journal.when));
+  CHECK(is_same_time(back->edited, journal.edited));
   REQUIRE(back->fields.size() == 2);
   CHECK(back->fields[1].after == "\xff\n");
   REQUIRE(back->files.size() == 2);

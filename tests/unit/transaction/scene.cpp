@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <random>
 
+#include "lib/base/file_identity.hpp"
+
 namespace tare::test {
 namespace {
 
@@ -170,7 +172,7 @@ std::map<std::string, FileContent> states(const SimulatedDisk& disk, const std::
 bool all_old(const SimulatedDisk& disk, const std::map<std::string, FileContent>& old) {
   for (const auto& [path, state] : old) {
     if (!disk.has(path) || disk.bytes(path) != state.bytes || disk.mode(path) != state.mode) return false;
-    if (!same_moment(disk.mtime(path), state.mtime)) return false;
+    if (!is_same_time(disk.mtime(path), state.mtime)) return false;
   }
   return true;
 }

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_identity.hpp"
 #include "lib/transaction/file_layer.hpp"
 #include "lib/transaction/folder.hpp"
 #include "tests/catch.hpp"
@@ -108,7 +109,7 @@ TEST_CASE("what is read and written is all of it, or an error that names the fil
   to.resize(8);
   CHECK(to.size() == 8);
   REQUIRE(system_files().set_mtime(to.descriptor(), {1'600'000'000, 123'000'000}) == 0);
-  CHECK(same_moment(to.status().st_mtim, {1'600'000'000, 123'000'000}));
+  CHECK(is_same_time(to.status().st_mtim, {1'600'000'000, 123'000'000}));
 }
 
 TEST_CASE("a lock is seen by others as long as its file is open, and taken by one alone") {

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_identity.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/transaction/scene.hpp"
 #include "tests/unit/transaction/scratch.hpp"
@@ -39,7 +40,7 @@ TEST_CASE("undo brings back bytes, size, mode and mtime") {
   const FileEdit both{path, {{patch_of(before, 9, noise(8, 2))}, Append{500, noise(60, 3), noise(22, 4), ""}, {}}, old};
   commit(system_files(), {both}, {{path, "scaler", "growth_interval", "2000", "70000"}}, sealed());
   REQUIRE(bytes_of(path) == changed(before, both.change));
-  REQUIRE_FALSE(same_moment(stat_of(path).st_mtim, old.st_mtim));
+  REQUIRE_FALSE(is_same_time(stat_of(path).st_mtim, old.st_mtim));
 
   const UndoResult result = undo_at(scratch, path);
   CHECK(result.kind == UndoKind::undone);
@@ -53,7 +54,7 @@ TEST_CASE("undo brings back bytes, size, mode and mtime") {
   CHECK(now.st_size == old.st_size);
   CHECK(now.st_mode == old.st_mode);
   CHECK(now.st_ino == old.st_ino);
-  CHECK(same_moment(now.st_mtim, old.st_mtim));
+  CHECK(is_same_time(now.st_mtim, old.st_mtim));
   CHECK(names_in(scratch.path(".tare")) == std::vector<std::string>{"000001.undone"});
 }
 
@@ -70,7 +71,7 @@ TEST_CASE("undo repeats back through earlier edits, and then there is nothing to
   for (std::size_t left = 4; left > 0; --left) {
     CHECK(undo_at(scratch, path).number == left);
     CHECK(bytes_of(path) == past[left - 1]);
-    CHECK(same_moment(stat_of(path).st_mtim, times[left - 1]));
+    CHECK(is_same_time(stat_of(path).st_mtim, times[left - 1]));
   }
   const Error error = refusal(scratch, path);
   CHECK(error.status == Status::refused);
@@ -170,7 +171,7 @@ TEST_CASE("a copy can be undone too, but its time stays its own") {
   fs::copy(scratch.path("a"), scratch.path("b"), fs::copy_options::recursive);
   undo_at(scratch, scratch.path("b"));
   CHECK(bytes_of(scratch.path("b/scaler.pt")) == noise(100, 1));
-  CHECK_FALSE(same_moment(stat_of(scratch.path("b/scaler.pt")).st_mtim, old.st_mtim));
+  CHECK_FALSE(is_same_time(stat_of(scratch.path("b/scaler.pt")).st_mtim, old.st_mtim));
   CHECK(bytes_of(path) != noise(100, 1));
 }
 
@@ -229,7 +230,7 @@ TEST_CASE("undo brings back the old time where the file system kept the edit's t
     REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
     undo_at(scratch, path);
     CHECK(bytes_of(path) == noise(100, 1));
-    CHECK(same_moment(stat_of(path).st_mtim, old) == is_as_set);
+    CHECK(is_same_time(stat_of(path).st_mtim, old) == is_as_set);
   }
 }
 

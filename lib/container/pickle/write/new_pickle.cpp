@@ -76,7 +76,8 @@ class PickleWriter {
     append_le<std::uint32_t>(bytes_, static_cast<std::uint32_t>(value.size()));
     raw(value);
   }
-  void short_bytes(ByteView value) {
+  void binary(ByteView value) {
+    if (value.size() > std::numeric_limits<std::uint8_t>::max()) return long_bytes(value);
     op(Opcode::short_binbytes);
     byte(static_cast<std::uint8_t>(value.size()));
     raw(as_text(value));
@@ -223,7 +224,7 @@ class NumpyWriter final : public PickleWriter {
     global("numpy.core.multiarray", "_reconstruct");
     global("numpy", "ndarray");
     shape({0});
-    short_bytes(as_bytes("b"));
+    binary(as_bytes("b"));
     op(Opcode::tuple3);
     op(Opcode::reduce);
     op(Opcode::mark);
@@ -231,7 +232,7 @@ class NumpyWriter final : public PickleWriter {
     shape(tensor.shape);
     dtype(spelled(numpy_types, tensor.type.name));
     flag(false);
-    short_bytes(tensor.elements);
+    binary(tensor.elements);
     op(Opcode::tuple);
     op(Opcode::build);
   }
