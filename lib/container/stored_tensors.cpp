@@ -82,11 +82,16 @@ Bytes StoredTensors::elements(NodeId node) const {
     const Bytes piece = stored.source->read(place);
     bytes.insert(bytes.end(), piece.begin(), piece.end());
   }
-  const std::uint32_t size = stored.tensor.type.size;
-  if (stored.order == std::endian::big) {
-    for (auto element = bytes.begin(); element != bytes.end(); element += size) std::reverse(element, element + size);
-  }
+  turn_elements(bytes, stored.tensor.type.size, stored.order);
   return stored.is_fortran ? row_major(stored, bytes) : bytes;
+}
+
+void turn_elements(Bytes& elements, std::size_t size, std::endian order) {
+  if (order == std::endian::little || size < 2) return;
+  for (std::size_t i = 0; i + size <= elements.size(); i += size) {
+    const auto element = elements.begin() + static_cast<std::ptrdiff_t>(i);
+    std::reverse(element, element + static_cast<std::ptrdiff_t>(size));
+  }
 }
 
 std::optional<std::uint64_t> stored_size(const Tensor& tensor) {

@@ -56,6 +56,9 @@ class StoredTensors final : public TensorReader {
   const Tree* tree_ = nullptr;
 };
 
+/// Turns little-endian elements of `size` bytes into such of that order, and these into little-endian ones.
+void turn_elements(Bytes& elements, std::size_t size, std::endian order);
+
 /// How many bytes `tensor`'s elements take; nothing where its shape makes no sense or its type is not known.
 std::optional<std::uint64_t> stored_size(const Tensor& tensor);
 

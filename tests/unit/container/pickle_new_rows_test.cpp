@@ -119,6 +119,20 @@ TEST_CASE("rows of a file of a big-endian machine are written in its order") {
   }
 }
 
+TEST_CASE("a tensor that comes anew into a file of a big-endian machine is written in its order") {
+  std::string with_none = three_tensors;
+  with_none.insert(with_none.size() - 2, "N");
+  for (const std::string_view order : {"little", "big"}) {
+    const auto container = open_image(zip_of_tensors(with_none, order));
+    const NodeId none = node_at(container->tree(), {3U});
+    REQUIRE(container->tree().kind(none) == Kind::none);
+    const DocumentTensor scale{element_type("float32"), {2}, floats({65536, 0.5}, std::endian::little)};
+    const NodeChange change{none, NewDocument{{scale}}, "a scale"};
+    const auto after = open_image(applied(zip_of_tensors(with_none, order), container->change({&change, 1})));
+    CHECK(numbers_of(*after, 3) == std::vector<double>{65536, 0.5});
+  }
+}
+
 TEST_CASE("a tensor takes rows of its own form alone") {
   const auto container = open_image(zip_of_tensors());
   const NodeId first = node_at(container->tree(), {0U});

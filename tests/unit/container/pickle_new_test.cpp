@@ -14,7 +14,7 @@ using namespace std::string_literals;
 namespace {
 
 std::string of_torch(const Document& document) {
-  return std::string(as_text(torch_value(document, [](Bytes) { return "k"s; })));
+  return std::string(as_text(torch_value(document, [](const DocumentTensor&) { return "k"s; })));
 }
 
 std::string of_numpy(const Document& document) {

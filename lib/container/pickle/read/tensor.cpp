@@ -13,6 +13,7 @@
 #include "lib/container/pickle/read/global.hpp"
 #include "lib/container/pickle/read/storage_stream.hpp"
 #include "lib/container/pickle/read/tensor_pattern.hpp"
+#include "lib/container/stored_tensors.hpp"
 
 namespace tare {
 namespace {
@@ -243,14 +244,6 @@ Extent extent_of(const Tensor& tensor) {
   return extent;
 }
 
-void to_little_endian(Bytes& elements, std::size_t size, std::endian order) {
-  if (order == std::endian::little) return;
-  for (std::size_t i = 0; i + size <= elements.size(); i += size) {
-    std::reverse(elements.begin() + static_cast<std::ptrdiff_t>(i),
-                 elements.begin() + static_cast<std::ptrdiff_t>(i + size));
-  }
-}
-
 /// Whether a view's elements already lie in row-major order, side by side. A dimension of one element may stride at
 /// will.
 bool is_row_major(const Tensor& tensor) {
@@ -350,7 +343,7 @@ Bytes PickleTensors::elements(NodeId node) const {
     run = storages_->source().read({storage.offset + range.offset, range.size});
     order = storages_->order();
   }
-  to_little_endian(run, tensor.type.size, order);
+  turn_elements(run, tensor.type.size, order);
   return gather(tensor, std::move(run));
 }
 

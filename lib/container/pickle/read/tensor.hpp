@@ -88,6 +88,8 @@ class PickleTensors final : public TensorReader, public ReadsAhead {
   [[nodiscard]] bool has_storages() const { return storages_ != nullptr; }
   /// REQUIRES: storages.
   [[nodiscard]] std::string unused_key(std::string_view last) const { return storages_->unused_key(last); }
+  /// The byte order of all storages. REQUIRES: storages.
+  [[nodiscard]] std::endian storage_order() const { return storages_->order(); }
   /// The node of the bytes that hold an array's elements.
   [[nodiscard]] NodeId array_bytes(NodeId array) const;
   /// The byte order of an array's elements.

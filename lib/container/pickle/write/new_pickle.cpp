@@ -190,21 +190,21 @@ class TensorWriter : public PickleWriter {
 
 class TorchWriter final : public TensorWriter {
  public:
-  explicit TorchWriter(const std::function<std::string(Bytes)>& new_key) : new_key_(new_key) {}
+  explicit TorchWriter(const NewKey& new_key) : new_key_(new_key) {}
 
  private:
   void storage(std::string_view storage_class, const DocumentTensor& tensor) override {
     op(Opcode::mark);
     text("storage");
     global("torch", storage_class);
-    text(new_key_(tensor.elements));
+    text(new_key_(tensor));
     text("cpu");
     integer(static_cast<std::int64_t>(tensor.elements.size() / tensor.type.size));
     op(Opcode::tuple);
     op(Opcode::binpersid);
   }
 
-  const std::function<std::string(Bytes)>& new_key_;
+  const NewKey& new_key_;
 };
 
 class StreamWriter final : public TensorWriter {
@@ -261,8 +261,8 @@ class NumpyWriter final : public PickleWriter {
 
 TorchPickle new_torch_pickle(const Document& document) {
   TorchPickle pickle;
-  const std::function<std::string(Bytes)> new_key = [&](Bytes data) {
-    pickle.storages.push_back(std::move(data));
+  const NewKey new_key = [&](const DocumentTensor& tensor) {
+    pickle.storages.push_back(tensor.elements);
     return std::to_string(pickle.storages.size() - 1);
   };
   pickle.text = TorchWriter(new_key).pickle(2, document);
@@ -277,7 +277,7 @@ Bytes new_numpy_pickle(const Document& document) {
   return NumpyWriter().pickle(4, document);
 }
 
-Bytes torch_value(const Document& document, const std::function<std::string(Bytes)>& new_key) {
+Bytes torch_value(const Document& document, const NewKey& new_key) {
   return TorchWriter(new_key).value(document);
 }
 

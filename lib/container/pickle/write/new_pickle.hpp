@@ -20,8 +20,9 @@ struct TorchPickle {
 TorchPickle new_torch_pickle(const Document& document);
 
 /// The opcodes of one value among others of such a pickle: nothing is stored in the memo, nor fetched from it.
-/// `new_key` takes the data of a storage and says under which key they will stand.
-Bytes torch_value(const Document& document, const std::function<std::string(Bytes)>& new_key);
+/// `new_key` takes a tensor whose elements go into a storage of their own, and says under which key they will stand.
+using NewKey = std::function<std::string(const DocumentTensor&)>;
+Bytes torch_value(const Document& document, const NewKey& new_key);
 
 /// What pickle.dumps makes of torch's tensors: protocol 4, each storage a stream in the text (storage_stream.hpp).
 Bytes new_streamed_pickle(const Document& document);

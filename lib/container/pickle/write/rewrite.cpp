@@ -18,6 +18,7 @@
 #include "lib/container/pickle/write/memo_room.hpp"
 #include "lib/container/pickle/write/new_pickle.hpp"
 #include "lib/container/pickle/write/new_stream.hpp"
+#include "lib/container/stored_tensors.hpp"
 
 namespace tare {
 namespace {
@@ -323,11 +324,10 @@ class Rewriter {
 
   /// Little-endian elements as the file has them.
   static SharedBytes in_order(const TensorPlace& place, const SharedBytes& elements) {
-    const auto size = static_cast<std::ptrdiff_t>(place.tensor.type.size);
     if (place.order == std::endian::little) return elements;
-    Bytes swapped(elements.begin(), elements.end());
-    for (auto at = swapped.begin(); at != swapped.end(); at += size) std::reverse(at, at + size);
-    return swapped;
+    Bytes turned(elements.begin(), elements.end());
+    turn_elements(turned, place.tensor.type.size, place.order);
+    return turned;
   }
 
   /// Where the opcode of a tensor's first size stands.
@@ -389,7 +389,11 @@ class Rewriter {
 
   Bytes opcodes_of(const Document& document, const NodeChange& change) {
     if (!tensors_.has_storages()) return numpy_value(document);
-    return torch_value(document, [&](Bytes data) { return new_storage(std::move(data), change.meaning); });
+    return torch_value(document, [&](const DocumentTensor& tensor) {
+      Bytes elements = tensor.elements;
+      turn_elements(elements, tensor.type.size, tensors_.storage_order());
+      return new_storage(std::move(elements), change.meaning);
+    });
   }
 
   void add_exchange(const NodeChange& change) {
