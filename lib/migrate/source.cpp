@@ -8,6 +8,7 @@
 
 #include "kernels/rule/policy.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/naming.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/dialect/policy.hpp"
@@ -101,7 +102,8 @@ LoadedState migration_source(const std::string& path, const SourceChoice& choice
   const bool wants_fp8 = means_fp8(choice, scalers, fp8);
   if (fp8 + scalers > 0 && (wants_fp8 ? fp8 : scalers) == 0) refuse_kind(checkpoint.resolved, wants_fp8);
   if (wants_fp8) return {fp8_state_in(checkpoint, choice.at, "--at")};
-  return {to_state(chosen_scalers(checkpoint, {.at = choice.at, .ways = "--at PLACE"}).front()->state())};
+  const FoundScaler& found = chosen_scalers(checkpoint, {.at = choice.at, .ways = "--at PLACE"}).front()->state();
+  return naming(checkpoint.resolved, [&]() -> LoadedState { return {to_state(found)}; });
 }
 
 }  // namespace tare

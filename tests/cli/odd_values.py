@@ -28,7 +28,8 @@ def long4(number):
 
 ODD = {"10^400": long4(10 ** 400), "-10^400": long4(-10 ** 400), "2^63": long4(2 ** 63), "None": b"N", "a text": b"X\1\0\0\0x",
        "a list": b"]", "a dict": b"}", "NaN": b"G\x7f\xf8" + bytes(6), "a tuple": b")"}
-VERBS = (("inspect", "--json"), ("doctor",), ("get", "scale"), ("edit", "scale=1024", "--dry-run"))
+VERBS = (("inspect", "--json"), ("doctor",), ("get", "scale"), ("edit", "scale=1024", "--dry-run"),
+         ("migrate", "--to", "torch", "-o", "MADE", "--force"))
 
 
 def places(pickle):
@@ -47,7 +48,7 @@ def with_pickle(source, target, pickle):
 
 def wrong(tare, path):
     for verb, *arguments in VERBS:
-        answer = tare(verb, path, *arguments)
+        answer = tare(verb, path, *(str(path.with_name("made.pt")) if given == "MADE" else given for given in arguments))
         if answer.code not in range(5):
             yield f"{answer}: no exit code of tare's"
         elif answer.code > 1 and path.name not in answer.reason:

@@ -67,7 +67,7 @@ class MsgpackReader {
 
   /// `size` bytes at `at`, at most `window_size` of them.
   ByteView peek(std::uint64_t at, std::size_t size) {
-    if (at >= source_->size() || size > source_->size() - at) fail(at, "passes the end");
+    if (at > source_->size() || size > source_->size() - at) fail(at, "passes the end");
     if (at < start_ || at + size > start_ + window_.size()) {
       start_ = at;
       window_ = source_->read({at, std::min(window_size, source_->size() - at)});

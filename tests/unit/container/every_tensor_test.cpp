@@ -26,9 +26,8 @@ std::vector<std::string> small_files() {
   const fs::path corpus = TARE_TEST_DATA "/corpus";
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(corpus)) {
     const std::string name = fs::relative(entry.path(), corpus).string();
-    if (entry.is_regular_file() && entry.file_size() <= most_bytes && !name.starts_with("hostile/")) {
-      files.push_back(name);
-    }
+    if (name.starts_with("hostile/") || !entry.is_regular_file() || entry.file_size() > most_bytes) continue;
+    files.push_back(name);
   }
   std::ranges::sort(files);
   return files;

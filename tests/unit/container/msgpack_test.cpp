@@ -136,6 +136,17 @@ TEST_CASE("a text keeps all of its bytes, and a map and a shape all that they co
   }
 }
 
+TEST_CASE("a text without letters, bytes and an array without elements are read at the end of a file, too") {
+  for (const auto empty :
+       {"\xa0"sv, "\xd9\0"sv, "\xc4\0"sv, "\x90"sv, "\x80"sv, "\xc7\x0b\x01\x93\x91\0\xa5int32\xc4\0"sv}) {
+    const auto container = open_image(map_of(empty));
+    CHECK(container->findings().empty());
+    CHECK(node_at(container->tree(), {"n"}) != nowhere);
+  }
+  for (const auto cut : {"\xa1"sv, "\xd9"sv, "\xd9\1"sv, "\xc4\1"sv, "\x91"sv})
+    CHECK_THROWS_AS(open_image(map_of(cut)), Error);
+}
+
 TEST_CASE("what a scaler is made of comes back from msgpack as it went in, and objects of classes are refused") {
   const auto container = open_image(new_msgpack({DocumentMap{{"none", {}},
                                                              {"yes", {true}},

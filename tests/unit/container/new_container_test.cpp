@@ -1,6 +1,7 @@
 // Files written from nothing, in every format that is: what goes in comes back, or is refused.
 #include "lib/container/new_container.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "lib/base/error.hpp"
@@ -23,6 +24,11 @@ Bytes elements(std::size_t count, std::size_t size) {
   return all;
 }
 
+/// NumPy's classes in a pickle are noted.
+bool is_note(const Finding& finding) {
+  return finding.severity == Severity::note;
+}
+
 }  // namespace
 
 TEST_CASE("an array of every type and of any size comes back as it went into a new file, or its type is refused") {
@@ -35,7 +41,7 @@ TEST_CASE("an array of every type and of any size comes back as it went into a n
             element_type(type), {static_cast<std::int64_t>(count)}, elements(count, element_type(type).size)};
         try {
           const auto container = open_image(new_container(format, {DocumentMap{{"a", {tensor}}}}, "scaler"));
-          CHECK(container->findings().empty());
+          CHECK(std::ranges::all_of(container->findings(), is_note));
           const NodeId node = node_at(container->tree(), {"a"});
           REQUIRE(node != nowhere);
           CHECK(container->tree().tensor(node).type.name == type);
