@@ -96,7 +96,7 @@ void change_one(const Bytes& image, const Container& before, NodeId node, std::u
   const auto after = open_image(applied(image, made));
   std::vector<NodeId> others = differing(before.tree(), after->tree());
   const std::set<NodeId> seen_by_readers = shown(before.tree());
-  const NodeId checksum = node_at(before.tree(), {"crc_num"});  // MindSpore's, which follows
+  const NodeId checksum = node_at(before.tree(), {"__metadata__", "crc_num"});  // MindSpore's, which follows
   std::erase_if(others, [&](NodeId other) { return other == checksum || !seen_by_readers.contains(other); });
   CHECK(others == std::vector<NodeId>{node});
   Bytes wanted = old;
