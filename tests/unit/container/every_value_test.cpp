@@ -1,0 +1,239 @@
+// Values of real files, however they lie there: any of them changes, or goes, and nothing else does. Elements of
+// tensors by rows or by columns, in strides, packed, in chunks; numbers of every size; items whose memo slots are
+// fetched later.
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "lib/base/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/places.hpp"
+#include "tests/unit/container/image.hpp"
+
+using namespace tare;
+using namespace tare::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t most_elements = 64;  // what `differing` looks at
+constexpr std::size_t most_a_file = 6;
+
+/// Files that are opened by themselves, and small.
+std::vector<std::string> small_files() {
+  constexpr std::uintmax_t most_bytes = 1 << 20;
+  std::vector<std::string> files;
+  const fs::path corpus = TARE_TEST_DATA "/corpus";
+  for (const fs::directory_entry& framework : fs::directory_iterator(corpus)) {
+    if (framework.path().filename() == "hostile") continue;  // has links that lead to themselves
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(framework)) {
+      if (!entry.is_regular_file() || entry.file_size() > most_bytes) continue;
+      files.push_back(fs::relative(entry.path(), corpus).string());
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+/// What a reader is shown: not the pieces that a tensor is made of.
+std::set<NodeId> shown(const Tree& tree) {
+  std::set<NodeId> found;
+  std::vector<NodeId> open{tree.root};
+  while (!open.empty()) {
+    const NodeId node = open.back();
+    open.pop_back();
+    if (node == nowhere || !found.insert(node).second) continue;
+    if (tree.kind(node) == Kind::tensor || tree.kind(node) == Kind::array) continue;
+    open.push_back(tree.fields(node));
+    for (const NodeId item : tree.items(node)) open.push_back(item);
+  }
+  return found;
+}
+
+/// Tensors of several elements, one of each type and shape.
+std::vector<NodeId> unlike_tensors(const Tree& tree) {
+  std::vector<NodeId> found;
+  std::set<std::string> known;
+  for (const NodeId node : shown(tree)) {
+    if (found.size() == most_a_file) break;
+    if (tree.kind(node) != Kind::tensor && tree.kind(node) != Kind::array) continue;
+    const Tensor tensor = tree.tensor(node);
+    const std::uint64_t count = tensor.count();
+    if (tensor.type.size == 0 || count < 2 || count > most_elements) continue;
+    std::string strides;
+    for (const std::int64_t stride : tensor.strides) strides += std::to_string(stride) + " ";
+    if (known.insert(tensor.type_text() + strides).second) found.push_back(node);
+  }
+  return found;
+}
+
+/// What every type holds, and is not there yet.
+double another(const Bytes& elements, std::uint64_t index, ElementType type) {
+  const ByteView old = ByteView(elements).subspan(index * type.size, type.size);
+  const Bytes one = element_bytes(type, 1, std::endian::little);
+  return std::ranges::equal(old, one) ? 0 : 1;
+}
+
+struct Tally {
+  std::size_t changed = 0;
+  std::size_t refused = 0;
+};
+
+/// The file with the change; nothing where that is refused.
+std::optional<Bytes> changed(const Bytes& image, const Container& container, const NodeChange& change, Tally& tally) {
+  try {
+    Bytes after = applied(image, container.change({&change, 1}));
+    ++tally.changed;
+    return after;
+  } catch (const Error& error) {
+    INFO(error.what());
+    CHECK(error.status == Status::refused);
+    ++tally.refused;
+    return std::nullopt;
+  }
+}
+
+void require_only(NodeId node, const Container& before, const Container& after) {
+  std::vector<NodeId> others = differing(before.tree(), after.tree());
+  const std::set<NodeId> seen_by_readers = shown(before.tree());
+  const NodeId checksum = node_at(before.tree(), {"__metadata__", "crc_num"});  // MindSpore's, which follows
+  std::erase_if(others, [&](NodeId other) { return other == checksum || !seen_by_readers.contains(other); });
+  CHECK(others == std::vector<NodeId>{node});
+}
+
+void change_element(const Bytes& image, const Container& before, NodeId node, std::uint64_t index, Tally& tally) {
+  const Bytes old = before.tree().reader()->elements(node);
+  const ElementType type = before.tree().tensor(node).type;
+  const double value = another(old, index, type);
+  const auto with_it = changed(image, before, {node, NewElements{{index, value}}, "an element"}, tally);
+  if (!with_it) return;
+  const auto after = open_image(*with_it);
+  require_only(node, before, *after);
+  Bytes wanted = old;
+  std::ranges::copy(element_bytes(type, value, std::endian::little),
+                    wanted.begin() + static_cast<std::ptrdiff_t>(index * type.size));
+  CHECK(after->tree().reader()->elements(node) == wanted);
+}
+
+/// Numbers that stand by themselves, `most` of them, spread over the file.
+std::vector<NodeId> some_numbers(const Tree& tree, std::size_t most) {
+  std::vector<NodeId> all;
+  for (const NodeId node : shown(tree)) {
+    const Kind kind = tree.kind(node);
+    if (kind == Kind::boolean || kind == Kind::integer || kind == Kind::floating) all.push_back(node);
+  }
+  std::vector<NodeId> some;
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i)
+    some.push_back(all[i * all.size() / std::min(most, all.size())]);
+  return some;
+}
+
+/// Of the same kind: in fewer bytes, in more, with another sign.
+std::vector<NodeValue> other_numbers(const Tree& tree, NodeId node) {
+  switch (tree.kind(node)) {
+    case Kind::boolean:
+      return {!tree[node].as.boolean};
+    case Kind::integer:
+      return {Integer{77, {}}, Integer{70'000, {}}, Integer{-3'000'000'000, {}}, Integer{1LL << 62, {}}};
+    default:
+      return {0.75, -1e300};
+  }
+}
+
+/// All that a reader is shown below `node`, as text, as though `gone` were not there.
+std::string told(const Tree& tree, NodeId node, NodeId gone, std::size_t depth = 0) {
+  constexpr std::size_t deepest = 64;
+  if (node == nowhere || depth == deepest) return {};
+  std::string text = seen(tree, node);
+  const NodeId fields = tree.fields(node);
+  if (fields != node) text += told(tree, fields, gone, depth + 1);
+  const auto items = tree.items(node);
+  const bool is_map = tree.kind(node) == Kind::map;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const NodeId value = is_map && i % 2 == 0 ? items[i + 1] : items[i];
+    if (value != gone) text += "(" + told(tree, items[i], gone, depth + 1) + ")";
+  }
+  return text;
+}
+
+/// Values of maps, `most` of them, spread over the file.
+std::vector<NodeId> some_items(const Tree& tree, std::size_t most) {
+  std::vector<NodeId> all;
+  for (const NodeId node : shown(tree)) {
+    if (tree.kind(node) != Kind::map) continue;
+    for (std::size_t i = 1; i < tree.items(node).size(); i += 2) all.push_back(tree.items(node)[i]);
+  }
+  std::vector<NodeId> some;
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i)
+    some.push_back(all[i * all.size() / std::min(most, all.size())]);
+  return some;
+}
+
+/// Calls `look` with each small file that is a checkpoint by itself.
+template <typename Look>
+void for_each_checkpoint(const Look& look) {
+  for (const std::string& file : small_files()) {
+    INFO(file);
+    const Bytes image = corpus_bytes(file);
+    std::unique_ptr<Container> container;
+    try {
+      container = open_image(image);
+    } catch (const Error&) {
+      continue;
+    }
+    look(image, *container);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("any element of any tensor changes by itself, and no other value of its file does, or it is refused") {
+  Tally tally;
+  for_each_checkpoint([&](const Bytes& image, const Container& before) {
+    for (const NodeId node : unlike_tensors(before.tree())) {
+      const std::uint64_t count = before.tree().tensor(node).count();
+      INFO(before.tree().tensor(node).type_text());
+      for (const std::uint64_t index : std::set<std::uint64_t>{1, count / 2, count - 1}) {
+        change_element(image, before, node, index, tally);
+      }
+    }
+  });
+  CHECK(tally.changed > 500);
+  CHECK(tally.refused < tally.changed / 10);
+}
+
+TEST_CASE("any number changes by itself, to any of its kind, and no other value of its file does, or it is refused") {
+  Tally tally;
+  for_each_checkpoint([&](const Bytes& image, const Container& before) {
+    for (const NodeId node : some_numbers(before.tree(), 4)) {
+      for (const NodeValue& value : other_numbers(before.tree(), node)) {
+        const auto with_it = changed(image, before, {node, value, "a number"}, tally);
+        if (!with_it) continue;
+        const auto after = open_image(*with_it);
+        const Value now = after->tree().value(node, 1);
+        CHECK(now.as_double() == as_double(number_of({node, value, ""})));
+        const std::string old = seen(before.tree(), node);
+        if (old != seen(after->tree(), node)) require_only(node, before, *after);
+      }
+    }
+  });
+  INFO(tally.changed << " changed, " << tally.refused << " refused");
+  CHECK(tally.changed > 500);
+}
+
+TEST_CASE("any item of a map can go, with its key, and all else stays as it was, or that is refused") {
+  Tally tally;
+  for_each_checkpoint([&](const Bytes& image, const Container& before) {
+    for (const NodeId node : some_items(before.tree(), 4)) {
+      const auto without = changed(image, before, {node, Removal{}, "an item"}, tally);
+      if (!without) continue;
+      const auto after = open_image(*without);
+      CHECK(told(after->tree(), after->tree().root, nowhere) == told(before.tree(), before.tree().root, node));
+    }
+  });
+  INFO(tally.changed << " went, " << tally.refused << " refused");
+  CHECK(tally.changed > 200);
+}
