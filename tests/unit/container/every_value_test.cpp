@@ -147,7 +147,7 @@ std::vector<NodeValue> other_numbers(const Tree& tree, NodeId node) {
 /// All that a reader is shown below `node`, as text, as though `gone` were not there.
 std::string told(const Tree& tree, NodeId node, NodeId gone, std::size_t depth = 0) {
   constexpr std::size_t deepest = 64;
-  if (node == nowhere || depth == deepest) return {};
+  if (node == nowhere || node == gone || depth == deepest) return {};
   std::string text = seen(tree, node);
   const NodeId fields = tree.fields(node);
   if (fields != node) text += told(tree, fields, gone, depth + 1);
