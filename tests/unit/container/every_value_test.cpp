@@ -277,3 +277,29 @@ TEST_CASE("any item of a map can go, with its key, and all else stays as it was,
   INFO(tally.changed << " went, " << tally.refused << " refused");
   CHECK(tally.changed > 200);
 }
+
+TEST_CASE("any value of a map can become another, of any kind, and all else stays as it was, or that is refused") {
+  const DocumentTensor tensor{
+      element_type("float32"), {}, element_bytes(element_type("float32"), 8, std::endian::little)};
+  Tally tally;
+  for_each_checkpoint([&](const Bytes& image, const Container& before) {
+    for (const NodeId node : some_items(before.tree(), 4)) {
+      for (const Document& document :
+           {Document{2.5}, Document{DocumentMap{{"scale", {std::int64_t{3}}}}}, Document{tensor}}) {
+        const auto with_it = changed(image, before, {node, NewDocument{document}, "a value"}, tally);
+        if (!with_it) continue;
+        const auto after = open_image(*with_it);
+        const NodeId now = at(after->tree(), *way_to(before.tree(), node));
+        CHECK(parting(told(after->tree(), after->tree().root, now), told(before.tree(), before.tree().root, node)) ==
+              "");
+        const NodeId inside =
+            std::holds_alternative<DocumentMap>(document.value) ? after->tree().find(now, "scale") : now;
+        REQUIRE(inside != nowhere);
+        const double wanted = std::holds_alternative<double>(document.value) ? 2.5 : inside == now ? 8 : 3;
+        CHECK(after->tree().value(inside, 1).as_double() == wanted);
+      }
+    }
+  });
+  INFO(tally.changed << " became another, " << tally.refused << " refused");
+  CHECK(tally.changed > 500);
+}
