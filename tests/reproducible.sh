@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the files of a release once more, of the same commit, from nothing, in a folder of another name, without a compiler's
-# cache, and compares them with those that are there, byte for byte.
+# Makes the files of a release once more, of the same commit, from nothing, in a folder of another name, and compares them with
+# those that are there, byte for byte. A compiler's cache that is used begins empty: what two of them need is compiled once.
 #
 #   tests/reproducible.sh FOLDER [KEPT]      FOLDER: what tools/release.sh, tools/deb.sh, tools/tarball.sh and the like made of this
 #                                            commit; of which kind there is none, that is not made. KEPT: where to build, and leave it
@@ -22,11 +22,13 @@ fi
 there=$work/a_folder_of/quite_another/length/tare
 [ -e "$there/.git" ] || git clone -q --shared . "$there"
 git -C "$there" checkout -q --detach "$(git rev-parse HEAD)"
-export CCACHE_DISABLE=1 TZ=Pacific/Kiritimati LC_ALL=C.UTF-8
+export CCACHE_DIR=$work/cache TZ=Pacific/Kiritimati LC_ALL=C.UTF-8
 umask 027
 
 has() { compgen -G "$folder/$1" >/dev/null; }
 cd "$there"
+# shellcheck source=tests/compiler_cache.sh
+. tests/compiler_cache.sh
 # Each in a build folder of its own, as for a release: options that one of them gives stay in a folder.
 if has 'tare-*.tar.gz'; then tools/tarball.sh "$work/again"; fi
 if has '*.deb'; then tools/deb.sh "$work/again"; fi
