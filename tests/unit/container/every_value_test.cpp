@@ -3,7 +3,6 @@
 // fetched later.
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,7 +10,7 @@
 #include "lib/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/places.hpp"
-#include "tests/unit/container/image.hpp"
+#include "tests/unit/container/every_value.hpp"
 
 using namespace tare;
 using namespace tare::test;
@@ -19,9 +18,6 @@ using namespace tare::test;
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t most_elements = 64;  // what `differing` looks at
-constexpr std::size_t most_a_file = 6;
 
 /// Files that are opened by themselves, and small.
 std::vector<std::string> small_files() {
@@ -37,45 +33,6 @@ std::vector<std::string> small_files() {
   }
   std::ranges::sort(files);
   return files;
-}
-
-/// What a reader is shown: not the pieces that a tensor is made of.
-std::set<NodeId> shown(const Tree& tree) {
-  std::set<NodeId> found;
-  std::vector<NodeId> open{tree.root};
-  while (!open.empty()) {
-    const NodeId node = open.back();
-    open.pop_back();
-    if (node == nowhere || !found.insert(node).second) continue;
-    if (tree.kind(node) == Kind::tensor || tree.kind(node) == Kind::array) continue;
-    open.push_back(tree.fields(node));
-    for (const NodeId item : tree.items(node)) open.push_back(item);
-  }
-  return found;
-}
-
-/// Tensors of several elements, one of each type and shape.
-std::vector<NodeId> unlike_tensors(const Tree& tree) {
-  std::vector<NodeId> found;
-  std::set<std::string> known;
-  for (const NodeId node : shown(tree)) {
-    if (found.size() == most_a_file) break;
-    if (tree.kind(node) != Kind::tensor && tree.kind(node) != Kind::array) continue;
-    const Tensor tensor = tree.tensor(node);
-    const std::uint64_t count = tensor.count();
-    if (tensor.type.size == 0 || count < 2 || count > most_elements) continue;
-    std::string strides;
-    for (const std::int64_t stride : tensor.strides) strides += std::to_string(stride) + " ";
-    if (known.insert(tensor.type_text() + strides).second) found.push_back(node);
-  }
-  return found;
-}
-
-/// What every type holds, and is not there yet.
-double another(const Bytes& elements, std::uint64_t index, ElementType type) {
-  const ByteView old = ByteView(elements).subspan(index * type.size, type.size);
-  const Bytes one = element_bytes(type, 1, std::endian::little);
-  return std::ranges::equal(old, one) ? 0 : 1;
 }
 
 struct Tally {
@@ -119,85 +76,6 @@ void change_element(const Bytes& image, const Container& before, NodeId node, st
   CHECK(after->tree().reader()->elements(node) == wanted);
 }
 
-/// Numbers that stand by themselves, `most` of them, spread over the file.
-std::vector<NodeId> some_numbers(const Tree& tree, std::size_t most) {
-  std::vector<NodeId> all;
-  for (const NodeId node : shown(tree)) {
-    const Kind kind = tree.kind(node);
-    if (kind == Kind::boolean || kind == Kind::integer || kind == Kind::floating) all.push_back(node);
-  }
-  std::vector<NodeId> some;
-  for (std::size_t i = 0; i < std::min(most, all.size()); ++i)
-    some.push_back(all[i * all.size() / std::min(most, all.size())]);
-  return some;
-}
-
-/// Of the same kind: in fewer bytes, in more, with another sign.
-std::vector<NodeValue> other_numbers(const Tree& tree, NodeId node) {
-  switch (tree.kind(node)) {
-    case Kind::boolean:
-      return {!tree[node].as.boolean};
-    case Kind::integer:
-      return {Integer{77, {}}, Integer{70'000, {}}, Integer{-3'000'000'000, {}}, Integer{1LL << 62, {}}};
-    default:
-      return {0.75, -1e300};
-  }
-}
-
-/// All that a reader is shown below `node`, as text, as though `gone` were not there.
-std::string told(const Tree& tree, NodeId node, NodeId gone, std::size_t depth = 0) {
-  constexpr std::size_t deepest = 64;
-  if (node == nowhere || node == gone || depth == deepest) return {};
-  std::string text = seen(tree, node);
-  const NodeId fields = tree.fields(node);
-  if (fields != node) text += told(tree, fields, gone, depth + 1);
-  const auto items = tree.items(node);
-  const bool is_map = tree.kind(node) == Kind::map;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const NodeId value = is_map && i % 2 == 0 ? items[i + 1] : items[i];
-    if (value != gone) text += "(" + told(tree, items[i], gone, depth + 1) + ")";
-  }
-  return text;
-}
-
-constexpr std::size_t to_fields = static_cast<std::size_t>(-1);
-
-/// How a reader comes from the root to `wanted`: by the number of an item, or to the fields of an object.
-std::optional<std::vector<std::size_t>> way_to(const Tree& tree, NodeId wanted) {
-  std::map<NodeId, std::pair<NodeId, std::size_t>> from;
-  std::vector<NodeId> open{tree.root};
-  const auto reach = [&](NodeId node, NodeId by, std::size_t step) {
-    if (node != nowhere && node != by && from.try_emplace(node, by, step).second) open.push_back(node);
-  };
-  while (!open.empty()) {
-    const NodeId node = open.back();
-    open.pop_back();
-    reach(tree.fields(node), node, to_fields);
-    for (std::size_t i = 0; i < tree.items(node).size(); ++i) reach(tree.items(node)[i], node, i);
-  }
-  std::vector<std::size_t> steps;
-  for (NodeId node = wanted; node != tree.root; node = from.at(node).first) {
-    if (!from.contains(node)) return std::nullopt;
-    steps.push_back(from.at(node).second);
-  }
-  std::ranges::reverse(steps);
-  return steps;
-}
-
-NodeId at(const Tree& tree, const std::vector<std::size_t>& steps) {
-  NodeId node = tree.root;
-  for (const std::size_t step : steps) node = step == to_fields ? tree.fields(node) : tree.items(node)[step];
-  return node;
-}
-
-/// Where two texts part, and a little of both; empty where they are one.
-std::string parting(const std::string& a, const std::string& b) {
-  if (a == b) return {};
-  const auto end = std::ranges::mismatch(a, b).in1 - a.begin();
-  const auto from = static_cast<std::size_t>(std::max<std::ptrdiff_t>(end - 40, 0));
-  return a.substr(from, 100) + " and " + b.substr(std::min(from, b.size()), 100);
-}
-
 /// Values of maps, `most` of them, spread over the file.
 std::vector<NodeId> some_items(const Tree& tree, std::size_t most) {
   std::vector<NodeId> all;
@@ -232,7 +110,7 @@ void for_each_checkpoint(const Look& look) {
 TEST_CASE("any element of any tensor changes by itself, and no other value of its file does, or it is refused") {
   Tally tally;
   for_each_checkpoint([&](const Bytes& image, const Container& before) {
-    for (const NodeId node : unlike_tensors(before.tree())) {
+    for (const NodeId node : unlike_tensors(before.tree(), 2)) {
       const std::uint64_t count = before.tree().tensor(node).count();
       INFO(before.tree().tensor(node).type_text());
       for (const std::uint64_t index : std::set<std::uint64_t>{1, count / 2, count - 1}) {
