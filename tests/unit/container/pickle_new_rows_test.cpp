@@ -104,6 +104,39 @@ TEST_CASE("a view that steps through its storage reads in its own order, and an 
   }
 }
 
+TEST_CASE("no element is changed of a view that shows bytes twice, as torch's expand and unfold make it") {
+  const std::string sizes = "K\x02K\x03\x86q\x07";
+  const std::string strides = "K\x03K\x01\x86q\x08";
+  for (const auto& [rows, columns, by_row, by_column, is_alone] : {std::tuple{2, 3, 3, 1, true},
+                                                                   {2, 3, 0, 1, false},
+                                                                   {2, 3, 1, 0, false},
+                                                                   {2, 3, 1, 1, false},
+                                                                   {2, 3, 1, 2, true},
+                                                                   {2, 3, 2, 1, false},
+                                                                   {2, 2, 2, 3, true},
+                                                                   {1, 3, 0, 1, true},
+                                                                   {3, 1, 1, 0, true}}) {
+    std::string pickle = three_tensors;
+    const auto put = [&](const std::string& at, int first, int second) {
+      pickle.replace(pickle.find(at), 4, {'K', static_cast<char>(first), 'K', static_cast<char>(second)});
+    };
+    put(sizes, rows, columns);
+    put(strides, by_row, by_column);
+    INFO(rows << " x " << columns << " by " << by_row << " and " << by_column);
+    const auto container = open_image(zip_of_tensors(pickle));
+    const auto last = static_cast<std::uint64_t>(rows * columns - 1);
+    const NodeChange one{node_at(container->tree(), {0U}), NewElements{{.index = last, .value = 64}}, "an element"};
+    const NodeChange all{one.node, NewElements{{.value = 64, .count = last + 1}}, "all"};
+    for (const NodeChange& change : {one, all}) {
+      if (is_alone) {
+        CHECK_NOTHROW(container->change({&change, 1}));
+      } else {
+        CHECK_THROWS_WITH(container->change({&change, 1}), Catch::Contains("the tensor's strides overlap"));
+      }
+    }
+  }
+}
+
 TEST_CASE("rows of a file of a big-endian machine are written in its order") {
   const Bytes image = zip_of_tensors(three_tensors, "big", floats({0, 1, 2, 3, 4, 5}, std::endian::big));
   const auto container = open_image(image);

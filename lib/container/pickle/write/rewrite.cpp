@@ -236,13 +236,12 @@ class Rewriter {
     }
     if (const auto* contents = std::get_if<NewContents>(&change.value)) return add_bytes(change, place, *contents);
     if (const auto* anew = std::get_if<NewTensor>(&change.value)) return add_anew(change, place, *anew);
-    const NewElements elements = elements_of(change, place.tensor);
-    if (strides_overlap(place.tensor) && !is_fill(elements, place.tensor.count())) {
+    if (strides_overlap(place.tensor)) {
       throw Error(Status::refused,
                   change.meaning + ": the tensor's strides overlap: other elements may be the same bytes of the file",
                   "load the checkpoint with its framework, clone that tensor, and save it anew");
     }
-    for (const NewElement& element : elements) {
+    for (const NewElement& element : elements_of(change, place.tensor)) {
       const Bytes bytes = element_bytes(place.tensor.type, element.value, place.order);
       for_each_index(element, [&](std::uint64_t index) { write(change, place, place.element(index), bytes); });
     }
@@ -262,11 +261,6 @@ class Rewriter {
       reach += stride * (count - 1);
     }
     return false;
-  }
-
-  /// Whether all of them get one value.
-  static bool is_fill(const NewElements& elements, std::uint64_t count) {
-    return elements.size() == 1 && elements[0].count == count && elements[0].stride == 1;
   }
 
   /// Another length of a tensor's first dimension. Its storage stays where the elements have room in it, so that no
