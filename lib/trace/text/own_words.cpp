@@ -77,8 +77,9 @@ constexpr auto bare_scale = joined(std::to_array<LineField>({
 
 /// Also torchtitan's, nanotron's, NeMo's, litgpt's and diffusion-pipe's.
 constexpr auto own_words_without_scale = joined(losses, required_loss, step_names, norms);
-/// What is told of an evaluation is no loss of the run.
-constexpr std::string_view evaluation = "alid;eval;Eval;val_loss;val loss;Val loss;Val Loss;test;Test";
+/// What is told of an evaluation is no loss of the run, and the first of several numbers no step (DLLogger's).
+constexpr std::string_view evaluation =
+    "alid;eval;Eval;val_loss;val loss;Val loss;Val Loss;test;Test;\"step\": [;\"step\":[";
 
 /// What is printed without a step. Of a configuration it is no run's.
 constexpr auto lone_scale = std::to_array<LineField>({
@@ -99,7 +100,7 @@ constexpr auto lone_loss = joined(losses, required_loss);
 /// Nor are losses that are told of a run: its least one, what it is made of.
 constexpr std::string_view no_course =
     "alid;eval;Eval;val_loss;val loss;Val loss;Val Loss;test;Test;best;Best;min_loss;min loss;Min loss;inimum;"
-    "weight;func;early;Early";
+    "weight;func;early;Early;\"step\": [;\"step\":[";
 
 /// PyTorch's examples, open_clip's training and what began as one of them: behind it stand samples, and no step.
 constexpr LineField train_epoch[] = {{.fact = loss, .label = "Loss: ", .is_required = true, .is_whole = true}};

@@ -144,6 +144,29 @@ TEST_CASE("Keras' bars tell losses without numbers of steps") {
   CHECK(trace_of_log("Epoch 3 - loss: nan\n").without_scale.empty());
 }
 
+TEST_CASE(
+    "DLLogger tells a step as its epoch and its number in that, an evaluation's by three, and each is a step of its "
+    "own") {
+  const auto line = [](const std::string& step, const std::string& data) {
+    return R"(DLLL {"datetime": "2020-05-29 11:31:45.763713", "type": "LOG", "step": )" + step + R"(, "data": {)" +
+           data + "}}\n";
+  };
+  const Trace trace =
+      trace_of_log(line("[0, 12]", R"("average_loss": 10.4, "step_loss": 10.1, "learning_rate": 0.0006)") +
+                   line("[0, 13]", R"("average_loss": 10.4, "step_loss": NaN)") + line("[0, 13, 4]", R"("loss": 7.5)") +
+                   line("[1, 14]", R"("train_loss": 9.5)"));
+  CHECK(trace.steps.empty());
+  const auto steps = aside(trace);
+  REQUIRE(steps.size() == 3);
+  CHECK(steps[0].step == 12);
+  CHECK(steps[0].loss == 10.1F);
+  CHECK(steps[1].step == 13);
+  CHECK(std::isnan(*steps[1].loss));
+  CHECK_FALSE(steps[2].step.has_value());  // of the second epoch: how long the first was, nothing says
+  CHECK(steps[2].loss == 9.5F);
+  CHECK(trace.sources.at(steps[2].source).kind == "dllogger-log");
+}
+
 TEST_CASE("what is told of an evaluation, or of no step, is no loss of the run") {
   for (const char* line : {"step 1000: val loss nan", "Validation: step 1000, loss nan", "eval_loss: nan step: 10",
                            "the loss is nan", "Validation DataLoader 0: 50%|##  | 5/10 [00:01<00:01, 4.4it/s]"}) {
