@@ -17,13 +17,16 @@ constexpr LineField dllogger_json[] = {
 };
 
 constexpr LineField dllogger_scale[] = {
-    {epoch, "\"step\"", true, ','},    {batch, ",", true, ']'}, {loss, "\"step_loss\""}, {loss, "loss\""},
+    {epoch, "\"step\"", true, ','},
+    {.fact = batch, .label = ",", .is_required = true, .behind = ']', .is_next = true},
+    {loss, "\"step_loss\""},
+    {loss, "loss\""},
     {printed, "\"loss_scale\"", true},
 };
 
 constexpr LineField dllogger_loss[] = {
     {epoch, "\"step\"", true, ','},
-    {batch, ",", true, ']'},
+    {.fact = batch, .label = ",", .is_required = true, .behind = ']', .is_next = true},
     {loss, "\"step_loss\""},
     {loss, "loss\"", true},
 };

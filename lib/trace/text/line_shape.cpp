@@ -76,6 +76,17 @@ std::optional<Number> find_number(const LineField& field, std::string_view text,
   return {};
 }
 
+/// Behind the field before, or, in a line of another order, anywhere.
+std::optional<Number> find_field(const LineField& field, std::string_view text, std::size_t behind, bool is_cut) {
+  if (field.is_next) {
+    const bool is_there = text.substr(behind).starts_with(field.label);
+    const auto number = is_there ? number_at(text, behind + field.label.size(), field.fact) : std::nullopt;
+    return number && is_followed(text, number->end, field.behind) ? number : std::nullopt;
+  }
+  const auto number = find_number(field, text, behind, is_cut);
+  return number || behind == 0 ? number : find_number(field, text, 0, is_cut);
+}
+
 }  // namespace
 
 std::optional<Facts> read_facts(const LineShape& shape, const Line& line, std::string_view text, std::size_t needle,
@@ -85,9 +96,7 @@ std::optional<Facts> read_facts(const LineShape& shape, const Line& line, std::s
   end = needle + shape.needle.size();
   for (const LineField& field : shape.fields) {
     if (facts.has(field.fact)) continue;
-    auto number = find_number(field, text, at, line.is_cut);
-    if (!number && at > 0) number = find_number(field, text, 0, line.is_cut);
-    if (number) {
+    if (const auto number = find_field(field, text, at, line.is_cut)) {
       facts.set(field.fact, number->value);
       at = number->end;
       end = std::max(end, at);

@@ -40,6 +40,7 @@ struct LineField {
   bool is_required = false;
   char behind = 0;        ///< what stands behind it, blanks aside; 0: anything
   bool is_whole = false;  ///< no other word stands before the label: "loss", and neither "aux_loss" nor "aux loss"
+  bool is_next = false;   ///< the label stands right behind the number of the field before
 };
 
 enum class Meaning : std::uint8_t {
