@@ -24,7 +24,8 @@ constexpr LineShape espnet_lines[] = {
      .needle = "_scale=",  // of "loss", and of "grad"
      .also = "epoch:train:",
      .fields = espnet_mean,
-     .meaning = Meaning::moment},
+     .meaning = Meaning::moment,
+     .first_epoch = 1},
     {.kind = "espnet-log", .needle = "Skipping updating the model", .overflow = true},
     {.kind = "espnet-log",
      .needle = " loss=",

@@ -22,7 +22,8 @@ constexpr LineShape icefall_lines[] = {
      .needle = "grad_scale: ",
      .also = "Epoch ",
      .fields = icefall_moment,
-     .meaning = Meaning::moment},
+     .meaning = Meaning::moment,
+     .first_epoch = 1},
     {.kind = "icefall-log", .needle = "Grad scale is small", .fields = icefall_small, .is_told_again = true},
     {.kind = "icefall-log", .needle = "grad_scale is too small, exiting", .meaning = Meaning::end},
 };

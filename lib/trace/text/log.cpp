@@ -180,8 +180,8 @@ void Log::warn_of(const Facts& facts, std::string_view code) {
 std::optional<std::int64_t> Log::number_of(const Facts& facts) {
   const auto step = as_step(facts.get(Fact::step));
   if (!step && facts.has(Fact::batch)) {
-    const double epoch = facts.get(Fact::epoch).value_or(1);
-    return epoch <= 1 ? as_step(facts.get(Fact::batch)) : std::nullopt;
+    const int first = facts.shape->first_epoch;
+    return facts.get(Fact::epoch).value_or(first) <= first ? as_step(facts.get(Fact::batch)) : std::nullopt;
   }
   const auto per_epoch = as_step(facts.get(Fact::per_epoch));
   const auto epoch = as_step(facts.get(Fact::epoch));
