@@ -17,10 +17,10 @@ import zlib
 sys.dont_write_bytecode = True
 try:
     import h5py
-    has_own_hdf5 = (pathlib.Path(h5py.__file__).parents[1] / "h5py.libs").exists()  # PyPI's: tare's filters are none of it
+    shares_libhdf5 = not (pathlib.Path(h5py.__file__).parents[1] / "h5py.libs").exists()  # PyPI's has one of its own
 except ImportError:
-    has_own_hdf5 = True
-if has_own_hdf5:  # Debian's h5py belongs to Debian's Python
+    shares_libhdf5 = False
+if not shares_libhdf5:  # Debian's h5py belongs to Debian's Python
     if sys.executable == "/usr/bin/python3" or not pathlib.Path("/usr/bin/python3").exists():
         print("no h5py that shares libhdf5 with tare: not run")
         sys.exit(77)

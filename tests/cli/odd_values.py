@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Whatever stands where a number is wanted, every verb answers with one of its exit codes, and an error names the file.
+"""Whatever stands where a number is wanted, inspect, doctor, get, edit and migrate answer with an exit code of theirs, and an
+error names the file.
 
     odd_values.py --tare TARE --corpus FOLDER [--verbose]
 

@@ -1,5 +1,5 @@
-// Values of real checkpoints of several files: any of them changes, with what says where it is and what vouches for it,
-// and no other value does.
+// Values of real checkpoints of several files, a few of each: one of them changes, with what says where it is and what
+// vouches for it, and no other value does.
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -63,11 +63,6 @@ void for_each_whole(const std::function<void(const std::string& folder, const st
   }
 }
 
-struct Tally {
-  std::size_t changed = 0;
-  std::size_t refused = 0;
-};
-
 /// The checkpoint with the change, opened anew; null where it is refused.
 std::unique_ptr<Container> changed(const MemoryFolder& images, const std::string& name, const Container& before,
                                    const NodeChange& change, Tally& tally) {
@@ -92,7 +87,7 @@ void require_only(const Container& before, const Container& after, NodeId node, 
 
 }  // namespace
 
-TEST_CASE("any element, and any number, of a checkpoint of several files changes by itself, or it is refused") {
+TEST_CASE("elements and numbers of real checkpoints of several files change by themselves, or that is refused") {
   Tally tally;
   for_each_whole([&](const std::string& name_of_folder, const std::string& name) {
     const auto folder = MemoryFolder::of_corpus(name_of_folder);

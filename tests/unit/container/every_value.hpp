@@ -16,6 +16,11 @@ namespace tare::test {
 inline constexpr std::uint64_t most_elements = 64;  // what `differing` looks at
 inline constexpr std::size_t most_a_file = 6;
 
+struct Tally {
+  std::size_t changed = 0;
+  std::size_t refused = 0;
+};
+
 /// What a reader is shown: not the pieces that a tensor is made of.
 inline std::set<NodeId> shown(const Tree& tree) {
   std::set<NodeId> found;
@@ -55,6 +60,14 @@ inline double another(const Bytes& elements, std::uint64_t index, ElementType ty
   return std::ranges::equal(old, one) ? 0 : 1;
 }
 
+/// `most` of them, from the first to the last alike.
+inline std::vector<NodeId> spread(const std::vector<NodeId>& all, std::size_t most) {
+  const std::size_t count = std::min(most, all.size());
+  std::vector<NodeId> some;
+  for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * all.size() / count]);
+  return some;
+}
+
 /// Numbers that stand by themselves, `most` of them, spread over the file.
 inline std::vector<NodeId> some_numbers(const Tree& tree, std::size_t most) {
   std::vector<NodeId> all;
@@ -62,10 +75,7 @@ inline std::vector<NodeId> some_numbers(const Tree& tree, std::size_t most) {
     const Kind kind = tree.kind(node);
     if (kind == Kind::boolean || kind == Kind::integer || kind == Kind::floating) all.push_back(node);
   }
-  std::vector<NodeId> some;
-  for (std::size_t i = 0; i < std::min(most, all.size()); ++i)
-    some.push_back(all[i * all.size() / std::min(most, all.size())]);
-  return some;
+  return spread(all, most);
 }
 
 /// Of the same kind: in fewer bytes, in more, with another sign.
