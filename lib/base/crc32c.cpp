@@ -17,13 +17,13 @@ constexpr std::array<std::uint32_t, 256> make_table() {
   return table;
 }
 
-constexpr auto table = make_table();
+constexpr auto remainders = make_table();
 
 }  // namespace
 
 std::uint32_t crc32c(ByteView bytes) {
   std::uint32_t crc = ~std::uint32_t{0};
-  for (const std::byte byte : bytes) crc = crc >> 8 ^ table[(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xff];
+  for (const std::byte byte : bytes) crc = crc >> 8 ^ remainders[(crc ^ std::to_integer<std::uint32_t>(byte)) & 0xff];
   return ~crc;
 }
 

@@ -44,12 +44,12 @@ NewElements elements_of(const NodeChange& change, const Tensor& tensor) {
 }
 
 std::string joined_meaning(std::span<const NodeChange> changes) {
-  constexpr std::size_t most_named = 4;
+  constexpr std::size_t most_told = 4;
   std::string joined;
-  for (const NodeChange& change : changes.first(std::min(changes.size(), most_named))) {
+  for (const NodeChange& change : changes.first(std::min(changes.size(), most_told))) {
     joined += (joined.empty() ? "" : ", ") + change.meaning;
   }
-  if (changes.size() > most_named) joined += fmt::format(" and {} more", changes.size() - most_named);
+  if (changes.size() > most_told) joined += fmt::format(" and {} more", changes.size() - most_told);
   return joined;
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t most_token_bytes = std::uint64_t{64} << 10;
 constexpr std::time_t token_seconds = 3600;  // the most that Google gives
-constexpr const char* scope = "https://www.googleapis.com/auth/devstorage.read_write";
+constexpr const char* storage_scope = "https://www.googleapis.com/auth/devstorage.read_write";
 constexpr const char* product_file = "/sys/devices/virtual/dmi/id/product_name";
 constexpr const char* usual_token_uri = "https://oauth2.googleapis.com/token";
 constexpr const char* other_way = "gcloud auth print-access-token gives a token for GOOGLE_OAUTH_ACCESS_TOKEN";
@@ -77,7 +77,7 @@ std::string assertion_of(const JsonValue& account, const std::string& token_uri,
   const std::time_t now = std::time(nullptr);
   const Json head{{"alg", "RS256"}, {"typ", "JWT"}, {"kid", text_of(account, "private_key_id")}};
   const Json claims{{"iss", text_of(account, "client_email")},
-                    {"scope", scope},
+                    {"scope", storage_scope},
                     {"aud", token_uri},
                     {"iat", now},
                     {"exp", now + token_seconds}};

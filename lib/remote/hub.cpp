@@ -16,7 +16,7 @@
 namespace tare {
 namespace {
 
-constexpr std::string_view scheme = "hf://";
+constexpr std::string_view hub_scheme = "hf://";
 constexpr auto kinds = std::to_array<std::string_view>({"models", "datasets", "spaces"});
 constexpr auto prefixes_of_revisions = std::to_array<std::string_view>({"refs/pr/", "refs/convert/"});
 constexpr std::uint64_t most_hub_page_bytes = std::uint64_t{8} << 20;
@@ -91,7 +91,7 @@ HubSettings read_hub_settings(const Environment& environment) {
 
 HubPath parse_hub(std::string_view path) {
   HubPath found;
-  std::string_view rest = path.substr(std::min(scheme.size(), path.size()));
+  std::string_view rest = path.substr(std::min(hub_scheme.size(), path.size()));
   const auto* kind = std::find(kinds.begin(), kinds.end(), rest.substr(0, rest.find('/')));
   found.kind = kind == kinds.end() ? kinds.front() : *kind;
   if (kind != kinds.end()) take_name(rest);
@@ -103,7 +103,7 @@ HubPath parse_hub(std::string_view path) {
   rest.remove_prefix(std::min<std::size_t>(rest.size(), 1));
   if (has_revision) found.revision = take_revision(rest);
   found.file = rest;
-  if (has_scheme(path, scheme) && is_name(owner) && is_name(name) && !found.revision.empty()) return found;
+  if (has_scheme(path, hub_scheme) && is_name(owner) && is_name(name) && !found.revision.empty()) return found;
   throw Error(Status::invalid_argument, fmt::format("{}: not of the form hf://OWNER/NAME[@REVISION]/FILE", path));
 }
 

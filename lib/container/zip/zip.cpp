@@ -121,14 +121,14 @@ ZipEntry ZipArchive::read_row(std::size_t& at) const {
                             entries_.size(), directory_offset_ + at),
                 damage_hint);
   }
-  const std::size_t name_size = u16(zip::row::name_size);
+  const std::size_t name_bytes = u16(zip::row::name_size);
   const std::size_t extra_size = u16(zip::row::extra_size);
-  const std::size_t total = zip::row_size + name_size + extra_size + u16(zip::row::comment_size);
+  const std::size_t total = zip::row_size + name_bytes + extra_size + u16(zip::row::comment_size);
   ZipEntry entry;
-  entry.name = as_text(ByteView(directory_).subspan(at + zip::row_size, std::min(name_size, left - zip::row_size)));
+  entry.name = as_text(ByteView(directory_).subspan(at + zip::row_size, std::min(name_bytes, left - zip::row_size)));
   if (total > left) fail(Status::corrupt, *source_, entry.name, "passes the end of the directory");
-  if (name_size > limits::max_zip_name_bytes) {
-    fail(Status::refused, *source_, entry.name.substr(0, 64), fmt::format("a name of {} bytes", name_size));
+  if (name_bytes > limits::max_zip_name_bytes) {
+    fail(Status::refused, *source_, entry.name.substr(0, 64), fmt::format("a name of {} bytes", name_bytes));
   }
   entry.row = static_cast<std::uint32_t>(at);
   entry.crc = u32(zip::row::crc);
@@ -136,7 +136,7 @@ ZipEntry ZipArchive::read_row(std::size_t& at) const {
   entry.stored_size = u32(zip::row::stored_size);
   entry.size = u32(zip::row::size);
   entry.header = u32(zip::row::offset);
-  widen(entry, ByteView(directory_).subspan(at + zip::row_size + name_size, extra_size), *source_);
+  widen(entry, ByteView(directory_).subspan(at + zip::row_size + name_bytes, extra_size), *source_);
   check_row(entry, u16(zip::row::flags));
   at += total;
   return entry;

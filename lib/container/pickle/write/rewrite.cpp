@@ -250,13 +250,13 @@ class Rewriter {
   /// As torch's expand and unfold show a storage: a dimension steps by less than what those that step by less reach.
   static bool strides_overlap(const Tensor& tensor) {
     if (tensor.count() == 0) return false;
-    std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // stride and how many
+    std::vector<std::pair<std::int64_t, std::int64_t>> dimensions;  // stride and length
     for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
-      if (tensor.shape[d] > 1) steps.emplace_back(tensor.strides[d], tensor.shape[d]);
+      if (tensor.shape[d] > 1) dimensions.emplace_back(tensor.strides[d], tensor.shape[d]);
     }
-    std::ranges::sort(steps);
+    std::ranges::sort(dimensions);
     std::int64_t reach = 1;
-    for (const auto& [stride, count] : steps) {
+    for (const auto& [stride, count] : dimensions) {
       if (stride < reach) return true;
       reach += stride * (count - 1);
     }
