@@ -71,8 +71,8 @@ class AlikeLines {
 std::string sized_side(const Value& value, const Value& other) {
   const auto* array = std::get_if<PackedArray>(&value.data);
   const auto* beside = std::get_if<PackedArray>(&other.data);
-  if (array == nullptr || beside == nullptr || array->shape == beside->shape) return with_power(value);
-  return fmt::format("{} {}", fmt::join(array->shape, "x"), with_power(value));
+  if (array == nullptr || beside == nullptr || array->shape() == beside->shape()) return with_power(value);
+  return fmt::format("{} {}", fmt::join(array->shape(), "x"), with_power(value));
 }
 
 std::string field_line(const Terminal& terminal, const PlannedField& field) {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "lib/base/boxed.hpp"
 #include "lib/base/shared_bytes.hpp"
 
 namespace tare {
@@ -38,8 +38,8 @@ struct Splice {
 /// Patches and perhaps an append, or a splice up to the end (in place); or one splice alone (written beside).
 struct FileChange {
   std::vector<Patch> patches;
-  std::optional<Append> append;
-  std::optional<Splice> splice;
+  Boxed<Append> append;
+  Boxed<Splice> splice;
 };
 
 /// The runs in which `after` differs from `before` (of the same size), as patches at `offset` in the file.

@@ -39,7 +39,7 @@ class Numbers {
   explicit Numbers(const Field& field)
       : array_(std::get_if<PackedArray>(&field.value.data)),
         one_(array_ == nullptr ? field.value.as_double() : 0),
-        floats_(array_ != nullptr && array_->type.name == "float32" ? array_->bytes->data() : nullptr) {}
+        floats_(array_ != nullptr && array_->type.name == "float32" ? array_->bytes().data() : nullptr) {}
 
   [[nodiscard]] double operator[](std::uint64_t index) const {
     if (floats_ != nullptr) return load_le<float>(floats_ + index * sizeof(float));

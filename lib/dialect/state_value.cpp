@@ -40,7 +40,7 @@ StateValue state_value(const Value& value) {
   if (const Value* one = value.number()) return number_value(*one);
   if (const auto* text = std::get_if<std::string>(&value.data)) return *text;
   const auto* packed = std::get_if<PackedArray>(&value.data);
-  if (packed == nullptr || packed->shape.size() != 1) return {};
+  if (packed == nullptr || packed->shape().size() != 1) return {};
   std::vector<Value> items;
   for (std::uint64_t i = 0; i < packed->count(); ++i) items.push_back(packed->at(i));
   return array_of(items);

@@ -49,7 +49,7 @@ std::optional<LookedAt> all_zero(const Tree& tree) {
     const Value value = read(tree, moment, most_elements);
     const auto* array = std::get_if<PackedArray>(&value.data);
     if (array == nullptr || array->count() == 0) continue;
-    const bool is_zero = std::ranges::all_of(*array->bytes, [](std::byte byte) { return byte == std::byte{0}; });
+    const bool is_zero = std::ranges::all_of(array->bytes(), [](std::byte byte) { return byte == std::byte{0}; });
     if (!is_zero) return std::nullopt;
     looked.least_steps = looked.moments == 0 ? steps : std::min(looked.least_steps, steps);
     looked.type = array->type.name;

@@ -266,6 +266,7 @@ std::vector<FileEdit> file_edits(const Checkpoint& checkpoint, const Reopened& o
   for (PartChange& part : parts) {
     const CheckpointFile& file = checkpoint.files[opened.file_of_part(part.part)];
     FileEdit edit{file.location, std::move(part.change), {}, file.version};
+    edit.change.patches.shrink_to_fit();  // there may be many thousands of files
     if (file.stamp) edit.planned = *file.stamp;
     edits.push_back(std::move(edit));
   }

@@ -16,14 +16,14 @@ namespace {
 void write(NewField& field) {
   const auto& elements = std::get<NewElements>(field.data);
   if (auto* array = std::get_if<PackedArray>(&field.after.data)) {
-    Bytes bytes = *array->bytes;
+    Bytes bytes = array->bytes();
     for (const NewElement& element : elements) {
       const Bytes one = element_bytes(array->type, element.value, std::endian::little);
       for_each_index(element, [&](std::uint64_t index) {
         std::copy(one.begin(), one.end(), bytes.begin() + static_cast<std::ptrdiff_t>(index * one.size()));
       });
     }
-    array->bytes = std::make_shared<const Bytes>(std::move(bytes));
+    *array = {array->type, array->shape(), std::move(bytes)};
     return;
   }
   const ElementType element = element_type_of(field.after);

@@ -31,9 +31,7 @@ Value value_of(const std::vector<double>& numbers) {
   if (numbers.size() == 1) return {numbers.front(), "float"};
   Bytes bytes;
   for (const double number : numbers) append_le(bytes, number);
-  PackedArray array{element_type("float64"),
-                    {static_cast<std::int64_t>(numbers.size())},
-                    std::make_shared<const Bytes>(std::move(bytes))};
+  PackedArray array{element_type("float64"), {static_cast<std::int64_t>(numbers.size())}, std::move(bytes)};
   return {std::move(array), "list"};
 }
 

@@ -55,7 +55,7 @@ std::vector<NewField> resized_slots(const FoundScaler& state, std::int64_t lengt
     const std::uint64_t before = slot.history_length();
     const std::uint64_t running = 2 - finished_entries(slot.order, 2);  // 1 where entry 0 is the amax in progress
     const auto copy = [&](std::uint64_t from, std::uint64_t to) {
-      std::copy_n(array->bytes->begin() + static_cast<std::ptrdiff_t>(slot.history_index(from) * size), size,
+      std::copy_n(array->bytes().begin() + static_cast<std::ptrdiff_t>(slot.history_index(from) * size), size,
                   elements.begin() + static_cast<std::ptrdiff_t>((row * wanted + to) * size));
     };
     if (running == 1) copy(0, 0);
@@ -64,7 +64,7 @@ std::vector<NewField> resized_slots(const FoundScaler& state, std::int64_t lengt
     }
   }
   const std::vector<std::int64_t> shape{std::ssize(slots), length};
-  const PackedArray after{array->type, shape, std::make_shared<const Bytes>(elements)};
+  const PackedArray after{array->type, shape, elements};
   const std::string_view type = history->value.type;
   return {{history->name,
            {after, fmt::format("{}[{}]", type.substr(0, type.find('[')), fmt::join(shape, ","))},

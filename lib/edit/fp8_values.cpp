@@ -137,7 +137,7 @@ std::string known_tensors(const std::vector<Fp8Slot>& slots) {
 
 NewField with_elements(const Field& field, std::vector<std::int64_t> shape, Bytes elements) {
   const auto& array = std::get<PackedArray>(field.value.data);
-  const PackedArray after{array.type, shape, std::make_shared<const Bytes>(elements)};
+  const PackedArray after{array.type, shape, elements};
   const std::string type =
       fmt::format("{}[{}]", field.value.type.substr(0, field.value.type.find('[')), fmt::join(shape, ","));
   return {field.name, {after, type}, NewTensor{std::move(shape), std::move(elements)}};
@@ -151,10 +151,10 @@ std::vector<NewField> resized_rows(const FoundScaler& state, std::int64_t length
       fields.push_back({field.name, {Integer{length, {}}, "int"}, Integer{length, {}}});
     }
     const auto* array = std::get_if<PackedArray>(&field.value.data);
-    if (array == nullptr || array->shape.size() != 2 || !field.name.starts_with("amax_history_")) continue;
-    Bytes elements = *array->bytes;
-    elements.resize(static_cast<std::size_t>(length * array->shape[1]) * array->type.size);
-    fields.push_back(with_elements(field, {length, array->shape[1]}, std::move(elements)));
+    if (array == nullptr || array->shape().size() != 2 || !field.name.starts_with("amax_history_")) continue;
+    Bytes elements = array->bytes();
+    elements.resize(static_cast<std::size_t>(length * array->shape()[1]) * array->type.size);
+    fields.push_back(with_elements(field, {length, array->shape()[1]}, std::move(elements)));
   }
   return fields;
 }
@@ -171,7 +171,7 @@ std::vector<NewField> resized_by_age(const FoundScaler& state, std::int64_t leng
     Bytes elements(wanted * size);
     for (std::uint64_t age = 0; age < std::min(before, wanted); ++age) {
       const auto from =
-          array->bytes->begin() + static_cast<std::ptrdiff_t>(entry_of_age(slot.order, before, age) * size);
+          array->bytes().begin() + static_cast<std::ptrdiff_t>(entry_of_age(slot.order, before, age) * size);
       std::copy_n(from, size,
                   elements.begin() + static_cast<std::ptrdiff_t>(entry_of_age(slot.order, wanted, age) * size));
     }
@@ -218,7 +218,7 @@ std::vector<NewField> reset_fp8(const FoundScaler& state, std::int64_t length, c
     if (auto* anew = std::get_if<NewTensor>(&field.data)) {
       std::fill(anew->elements.begin(), anew->elements.end(), std::byte{0});
       auto& array = std::get<PackedArray>(field.after.data);
-      array.bytes = std::make_shared<const Bytes>(anew->elements);
+      array = {array.type, array.shape(), anew->elements};
     }
     fields.push_back(std::move(field));
   }
@@ -266,8 +266,8 @@ std::vector<NewField> regrouped_fp8(const FoundScaler& state, TeRelease release)
   Fp8Changes changes;
   for (const Field& field : state.fields) {
     const auto* array = std::get_if<PackedArray>(&field.value.data);
-    if (array == nullptr || array->shape.empty()) continue;
-    const auto width = static_cast<std::uint64_t>(array->shape.back());
+    if (array == nullptr || array->shape().empty()) continue;
+    const auto width = static_cast<std::uint64_t>(array->shape().back());
     const std::uint64_t roles = width / products;
     for (std::uint64_t index = 0; index < array->count(); ++index) {
       const std::uint64_t column = index % width;

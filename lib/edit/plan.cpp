@@ -254,11 +254,11 @@ class Planner {
   void hold_once(Value& value) {
     auto* array = std::get_if<PackedArray>(&value.data);
     if (array == nullptr) return;
-    auto& last = last_arrays_[array->bytes->size()];
-    if (last != nullptr && *last == *array->bytes) {
-      array->bytes = last;
+    auto& last = last_arrays_[array->bytes().size()];
+    if (last != nullptr && *last == *array->elements) {
+      array->elements = last;
     } else {
-      last = array->bytes;
+      last = array->elements;
     }
   }
 
@@ -388,9 +388,9 @@ class Planner {
   const Checkpoint& checkpoint_;
   const EditRequest& request_;
   std::vector<StateWork> states_;
-  std::map<std::size_t, FileWork> work_;                             ///< by file
-  std::unordered_set<std::string_view, KeyedHash> paths_;            ///< of all scalers, once one is renamed
-  std::map<std::size_t, std::shared_ptr<const Bytes>> last_arrays_;  ///< by size
+  std::map<std::size_t, FileWork> work_;                   ///< by file
+  std::unordered_set<std::string_view, KeyedHash> paths_;  ///< of all scalers, once one is renamed
+  std::map<std::size_t, std::shared_ptr<const PackedArray::Elements>> last_arrays_;  ///< by size
   EditPlan plan_;
 };
 

@@ -15,7 +15,7 @@ std::string elements_text(const PackedArray& array) {
   for (std::uint64_t i = 0; i < std::min(array.count(), shown); ++i) {
     text += (text.empty() ? "" : ", ") + float_text(array.number_at(i));
   }
-  const std::string rows = array.shape.size() == 2 ? fmt::format("{}x{} ", array.shape[0], array.shape[1]) : "";
+  const std::string rows = array.shape().size() == 2 ? fmt::format("{}x{} ", array.shape()[0], array.shape()[1]) : "";
   return fmt::format("{}[{}{}]", rows, text, array.count() > shown ? ", ..." : "");
 }
 

@@ -6,9 +6,9 @@ namespace {
 
 /// Nested lists by shape. Starts at element `next`, which it moves on.
 Json nested(const PackedArray& array, std::size_t dimension, std::uint64_t& next) {
-  if (dimension == array.shape.size()) return value(array.at(next++));
+  if (dimension == array.shape().size()) return value(array.at(next++));
   Array list;
-  const auto size = static_cast<std::size_t>(array.shape[dimension]);
+  const auto size = static_cast<std::size_t>(array.shape()[dimension]);
   list.reserve(size);
   for (std::size_t i = 0; i < size; ++i) list.push_back(nested(array, dimension + 1, next));
   return list;

@@ -35,7 +35,7 @@ Value tensor_value(const Tree& tree, NodeId id, const TensorReader& reader, std:
   if (count == 1) {
     value.data = nested(element_value(tensor.type, elements.data()), tensor.shape.size()).data;
   } else {
-    value.data = PackedArray{tensor.type, std::move(tensor.shape), std::make_shared<const Bytes>(std::move(elements))};
+    value.data = PackedArray{tensor.type, std::move(tensor.shape), std::move(elements)};
   }
   return value;
 }

@@ -39,11 +39,11 @@ ElementType element_type_of(const Value& value) {
 }
 
 Value PackedArray::at(std::uint64_t index) const {
-  return element_value(type, bytes->data() + index * type.size);
+  return element_value(type, bytes().data() + index * type.size);
 }
 
 double PackedArray::number_at(std::uint64_t index) const {
-  if (type.name == "float32") return load_le<float>(bytes->data() + index * type.size);
+  if (type.name == "float32") return load_le<float>(bytes().data() + index * type.size);
   return at(index).as_double();
 }
 
@@ -64,8 +64,8 @@ bool same_data(const ValueList& a, const ValueList& b) {
 /// Equal bytes are equal values; of other bytes only those of NaNs may be. Of an element that is no number (complex)
 /// nothing but its bytes is known.
 bool same_data(const PackedArray& a, const PackedArray& b) {
-  if (a.shape != b.shape || a.count() != b.count()) return false;
-  if (*a.bytes == *b.bytes) return true;
+  if (a.shape() != b.shape() || a.count() != b.count()) return false;
+  if (a.bytes() == b.bytes()) return true;
   for (std::uint64_t i = 0; i < a.count(); ++i) {
     const Value element = a.at(i);
     if (element.number() == nullptr || !same(element, b.at(i))) return false;

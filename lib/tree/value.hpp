@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,11 +19,22 @@ using ValueList = std::vector<Value>;
 
 /// The elements of a tensor or array as they are stored, little-endian, row-major. Copies share the bytes.
 struct PackedArray {
-  ElementType type;
-  std::vector<std::int64_t> shape;
-  std::shared_ptr<const Bytes> bytes;
+  /// In one piece of memory, so that a Value, of which there are millions, is no larger for it.
+  struct Elements {
+    std::vector<std::int64_t> shape;
+    Bytes bytes;
+    friend bool operator==(const Elements&, const Elements&) = default;
+  };
 
-  [[nodiscard]] std::uint64_t count() const { return bytes->size() / type.size; }
+  ElementType type;
+  std::shared_ptr<const Elements> elements;
+
+  PackedArray(ElementType element, std::vector<std::int64_t> shape, Bytes bytes)
+      : type(element), elements(std::make_shared<const Elements>(Elements{std::move(shape), std::move(bytes)})) {}
+
+  [[nodiscard]] const std::vector<std::int64_t>& shape() const { return elements->shape; }
+  [[nodiscard]] const Bytes& bytes() const { return elements->bytes; }
+  [[nodiscard]] std::uint64_t count() const { return bytes().size() / type.size; }
   /// REQUIRES: index < count().
   [[nodiscard]] Value at(std::uint64_t index) const;
   [[nodiscard]] double number_at(std::uint64_t index) const;

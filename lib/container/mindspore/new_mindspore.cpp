@@ -8,12 +8,13 @@
 #include <string_view>
 
 #include "lib/base/error.hpp"
+#include "lib/container/type_spelling.hpp"
 #include "lib/container/varint.hpp"
 
 namespace tare {
 namespace {
 
-constexpr auto mindspore_types = std::to_array<std::pair<std::string_view, std::string_view>>({
+constexpr auto mindspore_types = std::to_array<TypeSpelling>({
     {"float32", "Float32"},
     {"int32", "Int32"},
     {"int64", "Int64"},
@@ -26,20 +27,13 @@ void append_run(Bytes& to, std::uint64_t field, ByteView contents) {
   to.insert(to.end(), contents.begin(), contents.end());
 }
 
-std::string_view spelled(std::string_view type) {
-  for (const auto& [name, spelling] : mindspore_types) {
-    if (name == type) return spelling;
-  }
-  throw Error(Status::refused, "no scaler of MindSpore's is stored as " + std::string(type));
-}
-
 Bytes tensor_message(const DocumentTensor& tensor) {
   Bytes message;
   for (const std::int64_t size : tensor.shape) {
     append_varint(message, 1 << 3);
     append_varint(message, static_cast<std::uint64_t>(size));
   }
-  append_run(message, 2, as_bytes(spelled(tensor.type.name)));
+  append_run(message, 2, as_bytes(spelled(mindspore_types, tensor.type)));
   append_run(message, 3, tensor.elements);
   return message;
 }

@@ -12,31 +12,25 @@
 #include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/container/type_spelling.hpp"
 #include "lib/container/zip/new_zip.hpp"
 
 namespace tare {
 namespace {
 
-constexpr auto descriptions = std::to_array<std::pair<std::string_view, std::string_view>>({
+constexpr auto descriptions = std::to_array<TypeSpelling>({
     {"float32", "<f4"},
     {"float64", "<f8"},
     {"int32", "<i4"},
     {"int64", "<i8"},
 });
 
-std::string_view description(std::string_view type) {
-  for (const auto& [name, text] : descriptions) {
-    if (name == type) return text;
-  }
-  throw Error(Status::refused, "no scaler is stored as " + std::string(type));
-}
-
 Bytes npy(const DocumentTensor& tensor) {
   constexpr std::string_view magic("\x93NUMPY\x01\x00", 8);
   constexpr std::size_t alignment = 64;
   const std::string shape = fmt::format("{}{}", fmt::join(tensor.shape, ", "), tensor.shape.size() == 1 ? "," : "");
-  std::string header =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", description(tensor.type.name), shape);
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                   spelled(descriptions, tensor.type), shape);
   const std::size_t before = magic.size() + sizeof(std::uint16_t) + header.size() + 1;
   header.append((alignment - before % alignment) % alignment, ' ').push_back('\n');
   Bytes file;

@@ -46,7 +46,7 @@ class Packing {
     if (!take(list)) return std::nullopt;
     const std::string type = fmt::format("list[{}]", fmt::join(shape_, ","));
     tree_.keep_memory(bytes_.size());
-    return Value{PackedArray{element_type("float64"), shape_, std::make_shared<const Bytes>(std::move(bytes_))}, type};
+    return Value{PackedArray{element_type("float64"), shape_, std::move(bytes_)}, type};
   }
 
  private:
@@ -198,7 +198,7 @@ class OwnFp8Reader {
 StateValue array_of(const PackedArray& packed) {
   std::vector<double> numbers(packed.count());
   for (std::uint64_t i = 0; i < numbers.size(); ++i) numbers[i] = packed.number_at(i);
-  return StateArray{std::vector<std::uint64_t>(packed.shape.begin(), packed.shape.end()), std::move(numbers)};
+  return StateArray{std::vector<std::uint64_t>(packed.shape().begin(), packed.shape().end()), std::move(numbers)};
 }
 
 StateValue texts_of(const ValueList& list) {

@@ -44,9 +44,9 @@ json as_json(const Value& value);
 
 /// Nested lists by shape. Starts at element `next`, which it moves on.
 json nested(const PackedArray& array, std::size_t dimension, std::uint64_t& next) {
-  if (dimension == array.shape.size()) return as_json(array.at(next++));
+  if (dimension == array.shape().size()) return as_json(array.at(next++));
   json items = json::array();
-  for (std::int64_t i = 0; i < array.shape[dimension]; ++i) items.push_back(nested(array, dimension + 1, next));
+  for (std::int64_t i = 0; i < array.shape()[dimension]; ++i) items.push_back(nested(array, dimension + 1, next));
   return items;
 }
 

@@ -139,7 +139,7 @@ TEST_CASE("what has no inverse is shown as it is stored") {
 TEST_CASE("bytes are powers of two, and the summary leaves out what is no number") {
   Field scales;
   scales.name = "scales";
-  const auto bytes = std::make_shared<const Bytes>(Bytes{std::byte{126}, std::byte{0xff}, std::byte{129}});
+  const Bytes bytes{std::byte{126}, std::byte{0xff}, std::byte{129}};
   scales.value = {PackedArray{element_type("uint8"), {3}, bytes}, "tensor:uint8[3]"};
   const FoundScaler state = state_of(mxfp4_weight, {scales});
   const auto slots = fp8_slots(state);

@@ -1,7 +1,6 @@
 // Fields of FP8 state made by hand.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,12 +11,12 @@ namespace tare::test {
 
 /// A float32 tensor; of one dimension, unless `shape` says otherwise.
 inline Field floats(std::string name, const std::vector<float>& values, std::vector<std::int64_t> shape = {}) {
-  auto bytes = std::make_shared<Bytes>();
-  for (const float value : values) append_le(*bytes, value);
+  Bytes bytes;
+  for (const float value : values) append_le(bytes, value);
   if (shape.empty()) shape = {static_cast<std::int64_t>(values.size())};
   Field field;
   field.name = std::move(name);
-  field.value = {PackedArray{element_type("float32"), std::move(shape), bytes}, "tensor:float32"};
+  field.value = {PackedArray{element_type("float32"), std::move(shape), std::move(bytes)}, "tensor:float32"};
   return field;
 }
 

@@ -36,9 +36,9 @@ Numbers resized(const FoundScaler& state, std::int64_t length) {
   CHECK(fields[0].name == "fields.amax_history");
   CHECK(fields[0].after.type.ends_with("[3," + std::to_string(length) + "]"));
   const auto& array = std::get<PackedArray>(fields[0].after.data);
-  CHECK(array.shape == std::vector<std::int64_t>{3, length});
-  CHECK(std::get<NewTensor>(fields[0].data).shape == array.shape);
-  CHECK(std::get<NewTensor>(fields[0].data).elements == *array.bytes);
+  CHECK(array.shape() == std::vector<std::int64_t>{3, length});
+  CHECK(std::get<NewTensor>(fields[0].data).shape == array.shape());
+  CHECK(std::get<NewTensor>(fields[0].data).elements == array.bytes());
   CHECK_FALSE(stays_in_place(fields[0]));
   Numbers all;
   for (std::uint64_t i = 0; i < array.count(); ++i) all.push_back(array.number_at(i));

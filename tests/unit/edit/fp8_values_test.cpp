@@ -119,8 +119,7 @@ TEST_CASE("bytes that stand for powers of two take nothing else") {
   state.dialect = &mxfp4_weight;
   Field scales;
   scales.name = "scales";
-  scales.value = {PackedArray{element_type("uint8"), {2}, std::make_shared<const Bytes>(2, std::byte{127})},
-                  "a tensor"};
+  scales.value = {PackedArray{element_type("uint8"), {2}, Bytes(2, std::byte{127})}, "a tensor"};
   state.fields = {scales};
   CHECK(numbers(new_fp8_values(state, fp8_key_of(state, "scales"), "2^3", true), "scales") == Numbers{130, 130});
   CHECK(numbers(new_fp8_values(state, *parse_fp8_key("scale.weight"), "2^3", true), "scales") == Numbers{124, 124});

@@ -13,8 +13,7 @@ namespace {
 Value array(std::vector<std::int64_t> shape, int count) {
   Bytes bytes;
   for (int i = 0; i < count; ++i) append_le(bytes, static_cast<float>(i) + 0.5F);
-  return {PackedArray{element_type("float32"), std::move(shape), std::make_shared<const Bytes>(std::move(bytes))},
-          "a tensor"};
+  return {PackedArray{element_type("float32"), std::move(shape), std::move(bytes)}, "a tensor"};
 }
 
 }  // namespace

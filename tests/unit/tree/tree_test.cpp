@@ -132,7 +132,7 @@ TEST_CASE("arrays are the same if their bits are or are both NaN's, and complex 
     Bytes bytes;
     for (const std::uint64_t one : bits) append_le(bytes, one);
     const auto count = static_cast<std::int64_t>(bytes.size() / element.size);
-    return Value{PackedArray{element, {count}, std::make_shared<const Bytes>(bytes)}, "tensor"};
+    return Value{PackedArray{element, {count}, bytes}, "tensor"};
   };
   constexpr std::uint64_t one = 0x3ff0000000000000, nan = 0x7ff8000000000000, other_nan = 0xfff8000000000001;
   CHECK(same(array_of("float64", {one, nan}), array_of("float64", {one, nan})));

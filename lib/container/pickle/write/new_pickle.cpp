@@ -9,12 +9,13 @@
 #include "lib/container/pickle/read/opcode.hpp"
 #include "lib/container/pickle/write/encode.hpp"
 #include "lib/container/pickle/write/new_stream.hpp"
+#include "lib/container/type_spelling.hpp"
 
 namespace tare {
 namespace {
 
 /// torch's storage class for each element type that scalers use.
-constexpr auto written_classes = std::to_array<std::pair<std::string_view, std::string_view>>({
+constexpr auto written_classes = std::to_array<TypeSpelling>({
     {"float32", "FloatStorage"},
     {"float64", "DoubleStorage"},
     {"int32", "IntStorage"},
@@ -23,20 +24,12 @@ constexpr auto written_classes = std::to_array<std::pair<std::string_view, std::
 });
 
 /// numpy's short name of each.
-constexpr auto numpy_types = std::to_array<std::pair<std::string_view, std::string_view>>({
+constexpr auto numpy_types = std::to_array<TypeSpelling>({
     {"float32", "f4"},
     {"float64", "f8"},
     {"int32", "i4"},
     {"int64", "i8"},
 });
-
-std::string_view spelled(std::span<const std::pair<std::string_view, std::string_view>> spellings,
-                         std::string_view type) {
-  for (const auto& [name, spelling] : spellings) {
-    if (name == type) return spelling;
-  }
-  throw Error(Status::refused, "no scaler is stored as " + std::string(type));
-}
 
 /// What both ways of writing share. Nothing is memoised: every value stands where it is used.
 class PickleWriter {
@@ -173,7 +166,7 @@ class TensorWriter : public PickleWriter {
   void put(const DocumentTensor& tensor) override {
     global("torch._utils", "_rebuild_tensor_v2");
     op(Opcode::mark);
-    storage(spelled(written_classes, tensor.type.name), tensor);
+    storage(spelled(written_classes, tensor.type), tensor);
     integer(0);
     shape(tensor.shape);
     std::vector<std::int64_t> strides(tensor.shape.size(), 1);
@@ -230,7 +223,7 @@ class NumpyWriter final : public PickleWriter {
     op(Opcode::mark);
     integer(1);
     shape(tensor.shape);
-    dtype(spelled(numpy_types, tensor.type.name));
+    dtype(spelled(numpy_types, tensor.type));
     flag(false);
     binary(tensor.elements);
     op(Opcode::tuple);
