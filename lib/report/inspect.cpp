@@ -62,7 +62,8 @@ Finding left_out(const LongFields& all) {
 }
 
 Json shape_json(const PackedArray& array) {
-  return report::list_of(array.shape(), [](std::int64_t size) { return report::size(static_cast<std::uint64_t>(size)); });
+  return report::list_of(array.shape(),
+                         [](std::int64_t size) { return report::size(static_cast<std::uint64_t>(size)); });
 }
 
 void add_fields(Members& members, const FoundScaler& scaler, const LongFields& long_ones) {
