@@ -4,13 +4,14 @@
 #include <limits>
 
 #include "lib/base/crc32.hpp"
-#include "lib/base/crc32c.hpp"
 #include "lib/container/varint.hpp"
 #include "lib/trace/series/keys.hpp"
 #include "tests/catch.hpp"
+#include "tests/unit/trace/event_file.hpp"
 #include "tests/unit/trace/memory_files.hpp"
 
 using namespace tare;
+using namespace tare::test;
 
 namespace {
 
@@ -19,38 +20,6 @@ bool warns(const Trace& trace, std::string_view code) {
     if (warning.code == code) return true;
   }
   return false;
-}
-
-std::string text_of(const Bytes& bytes) {
-  return std::string(as_text(bytes));
-}
-
-void add_run(Bytes& to, std::uint64_t field, const Bytes& run) {
-  append_varint(to, field << 3 | 2);
-  append_varint(to, run.size());
-  to.insert(to.end(), run.begin(), run.end());
-}
-
-Bytes bytes_of(std::string_view text) {
-  const ByteView view = as_bytes(text);
-  return {view.begin(), view.end()};
-}
-
-/// A TFRecord that holds an Event with one scalar.
-std::string event(std::int64_t step, std::string_view tag, float value) {
-  Bytes scalar, summary, record, framed;
-  add_run(scalar, 1, bytes_of(tag));
-  append_varint(scalar, 2 << 3 | 5);
-  append_le(scalar, value);
-  add_run(summary, 1, scalar);
-  append_varint(record, 2 << 3);
-  append_varint(record, static_cast<std::uint64_t>(step));
-  add_run(record, 5, summary);
-  append_le(framed, static_cast<std::uint64_t>(record.size()));
-  append_le(framed, masked_crc32c(framed));
-  framed.insert(framed.end(), record.begin(), record.end());
-  append_le(framed, masked_crc32c(record));
-  return text_of(framed);
 }
 
 std::string wandb_record(const Bytes& record) {
