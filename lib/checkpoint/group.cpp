@@ -35,7 +35,8 @@ void append(std::string& to, const Value& value) {
   } else if (const auto* list = std::get_if<ValueList>(&value.data)) {
     for (const Value& item : *list) append(to, item);
   } else if (const auto* array = std::get_if<PackedArray>(&value.data)) {
-    for (std::uint64_t i = 0; i < array->count(); ++i) append(to, array->number_at(i));
+    if (!array->has_numbers()) to += as_text(array->bytes());
+    for (std::uint64_t i = 0; array->has_numbers() && i < array->count(); ++i) append(to, array->number_at(i));
   }
 }
 

@@ -16,8 +16,7 @@ namespace {
 
 std::uint64_t count_of(const Field& field) {
   if (const auto* array = std::get_if<PackedArray>(&field.value.data)) {
-    const bool has_numbers = array->count() > 0 && array->at(0).number() != nullptr;  // complex ones are none
-    return has_numbers ? array->count() : 0;
+    return array->has_numbers() ? array->count() : 0;
   }
   return field.value.number() == nullptr ? 0 : 1;
 }

@@ -29,9 +29,11 @@ void take_recipe(Fp8Set& set, const FoundScaler& layer) {
   for (const auto& [field_name, parameter] : parameters) {
     const Field* field = layer.find(field_name);
     if (field == nullptr) continue;
-    const auto* word = std::get_if<std::string>(&field->value.data);
-    const StateValue value = word != nullptr ? StateValue(*word) : StateValue(field->value.as_double());
-    if (word != nullptr || field->value.number() != nullptr) assign(set, parameter, value);
+    if (const auto* word = std::get_if<std::string>(&field->value.data)) {
+      assign(set, parameter, *word);
+    } else if (field->value.number() != nullptr) {
+      assign(set, parameter, field->value.as_double());
+    }
   }
 }
 

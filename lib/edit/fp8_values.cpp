@@ -266,7 +266,7 @@ std::vector<NewField> regrouped_fp8(const FoundScaler& state, TeRelease release)
   Fp8Changes changes;
   for (const Field& field : state.fields) {
     const auto* array = std::get_if<PackedArray>(&field.value.data);
-    if (array == nullptr || array->shape().empty()) continue;
+    if (array == nullptr || array->shape().empty() || !array->has_numbers()) continue;
     const auto width = static_cast<std::uint64_t>(array->shape().back());
     const std::uint64_t roles = width / products;
     for (std::uint64_t index = 0; index < array->count(); ++index) {

@@ -13,7 +13,8 @@ std::string elements_text(const PackedArray& array) {
   constexpr std::uint64_t shown = 6;
   std::string text;
   for (std::uint64_t i = 0; i < std::min(array.count(), shown); ++i) {
-    text += (text.empty() ? "" : ", ") + float_text(array.number_at(i));
+    text += text.empty() ? "" : ", ";
+    text += array.has_numbers() ? float_text(array.number_at(i)) : array.at(i).type;
   }
   const std::string rows = array.shape().size() == 2 ? fmt::format("{}x{} ", array.shape()[0], array.shape()[1]) : "";
   return fmt::format("{}[{}{}]", rows, text, array.count() > shown ? ", ..." : "");

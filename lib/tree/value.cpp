@@ -42,6 +42,10 @@ Value PackedArray::at(std::uint64_t index) const {
   return element_value(type, bytes().data() + index * type.size);
 }
 
+bool PackedArray::has_numbers() const {
+  return count() > 0 && at(0).number() != nullptr;
+}
+
 double PackedArray::number_at(std::uint64_t index) const {
   if (type.name == "float32") return load_le<float>(bytes().data() + index * type.size);
   return at(index).as_double();

@@ -35,9 +35,11 @@ struct PackedArray {
   [[nodiscard]] const std::vector<std::int64_t>& shape() const { return elements->shape; }
   [[nodiscard]] const Bytes& bytes() const { return elements->bytes; }
   [[nodiscard]] std::uint64_t count() const { return bytes().size() / type.size; }
+  /// Whether the elements are numbers: complex ones are none.
+  [[nodiscard]] bool has_numbers() const;
   /// REQUIRES: index < count().
   [[nodiscard]] Value at(std::uint64_t index) const;
-  [[nodiscard]] double number_at(std::uint64_t index) const;
+  [[nodiscard]] double number_at(std::uint64_t index) const;  ///< REQUIRES: has_numbers()
 };
 
 /// `type` is a name of the list in lib/report/README.md: int, float, bool, str, None, tensor:float32[1],

@@ -120,6 +120,24 @@ TEST_CASE("the state of layers is that of running slots, histories as the framew
   CHECK(std::get<std::vector<float>>(history.values)[5] == 2);  // the weight's entry 1
 }
 
+TEST_CASE("a recipe's margin goes into the state where it is a number, and what is none leaves it at 0") {
+  const auto margin_of = [](Value margin) {
+    FoundScaler layer = transformer_engine();
+    Field field;
+    field.name = "recipe.margin";
+    field.value = std::move(margin);
+    layer.fields.push_back(std::move(field));
+    const FoundScaler* const layers[] = {&layer};
+    return *fp8_state_of(layers).params.find("margin");
+  };
+  const StateValue none = margin_of({Integer{0, {}}, "int"});
+  CHECK(margin_of({Integer{2, {}}, "int"}) != none);
+  CHECK(margin_of({std::monostate(), "None"}) == none);
+  CHECK(margin_of({std::monostate(), "tensor:complex64[]"}) == none);
+  CHECK(margin_of({PackedArray{element_type("complex64"), {2}, Bytes(16)}, "tensor:complex64[2]"}) == none);
+  CHECK(margin_of({ValueList(), "list"}) == none);
+}
+
 TEST_CASE("layers are chosen by their name or their path") {
   const FoundScaler state = transformer_engine();
   CHECK(layer_name(state) == "layers.0");
