@@ -73,6 +73,6 @@ TEST_CASE("a value is told as its framework would write it, and of many elements
   CHECK(value_text(array({6}, 6)) == "[0.5, 1.5, 2.5, 3.5, 4.5, 5.5]");
   CHECK(value_text(array({7}, 7)) == "[0.5, 1.5, 2.5, 3.5, 4.5, 5.5, ...]");
   CHECK(value_text(array({2, 3}, 6)) == "2x3 [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]");
-  CHECK(value_text({PackedArray{element_type("complex64"), {2}, Bytes(16)}, "a tensor"}) == "[complex64, complex64]");
+  CHECK(value_text({PackedArray{element_type("complex64"), {2}, Bytes(16)}, "a tensor"}) == "[complex, complex]");
   CHECK(value_text(array({4, 2}, 8)) == "4x2 [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, ...]");
 }
