@@ -35,8 +35,9 @@ void append(std::string& to, const Value& value) {
   } else if (const auto* list = std::get_if<ValueList>(&value.data)) {
     for (const Value& item : *list) append(to, item);
   } else if (const auto* array = std::get_if<PackedArray>(&value.data)) {
-    if (!array->has_numbers()) to += as_text(array->bytes());
-    for (std::uint64_t i = 0; array->has_numbers() && i < array->count(); ++i) append(to, array->number_at(i));
+    const std::uint64_t numbers = array->has_numbers() ? array->count() : 0;
+    for (std::uint64_t i = 0; i < numbers; ++i) append(to, array->number_at(i));
+    if (numbers == 0) to += as_text(array->bytes());
   }
 }
 
