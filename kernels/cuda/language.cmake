@@ -1,7 +1,7 @@
 # Whether there is a CUDA compiler, as TARE_CUDA wants it; sets TARE_HAS_CUDA. Included from the top, where languages are
 # enabled. Which machine code is made: by default one kind for each generation that runs no older one's (8.6 runs 8.0's,
 # 10.3 10.0's, 12.1 12.0's; 8.9 is the first to convert fp8), and PTX for what comes. Developers get the PTX of two
-# generations alone, which the tests run and each driver translates: machine code takes minutes, and without a GPU nothing runs it.
+# generations alone, which the tests run: machine code takes minutes, and without a GPU nothing runs it.
 
 # Those that a release of nvcc knows: 7.0 until 13, 10.0 and 12.0 from 12.8 on.
 function(tare_kinds_of release into)

@@ -103,9 +103,12 @@ double format_max(const FoundScaler& scaler, const Fp8Rule& rule) {
   return stored > 0 ? stored : rule.format_max;
 }
 
-/// A history has a whole number of rows of the same columns.
-bool fits(const Fp8Slot& slot) {
-  return slot.history == nullptr || slot.columns == 0 || count_of(*slot.history) % slot.columns == 0;
+/// What a scale's columns do not say which element is whose: a history of no whole number of rows, inverses of other
+/// scales.
+void drop_what_does_not_fit(Fp8Slot& slot) {
+  if (slot.history != nullptr && slot.columns != 0 && count_of(*slot.history) % slot.columns != 0)
+    slot.history = nullptr;
+  if (slot.scale_inv != nullptr && count_of(*slot.scale_inv) != count_of(*slot.scale)) slot.scale_inv = nullptr;
 }
 
 void add_slots(const FoundScaler& scaler, const Fp8Convention& convention, const Fp8Rule& rule, std::uint64_t products,
@@ -124,7 +127,7 @@ void add_slots(const FoundScaler& scaler, const Fp8Convention& convention, const
     slot.order = convention.order;
     slot.meaning = rule.meaning.value_or(convention.meaning);
     slot.use = rule.use.value_or(convention.use);
-    if (!fits(slot)) slot.history = nullptr;
+    drop_what_does_not_fit(slot);
     slots.push_back(std::move(slot));
   }
 }

@@ -20,6 +20,10 @@ void write(NewField& field) {
     for (const NewElement& element : elements) {
       const Bytes one = element_bytes(array->type, element.value, std::endian::little);
       for_each_index(element, [&](std::uint64_t index) {
+        if (index >= array->count()) {
+          throw Error(Status::corrupt,
+                      fmt::format("{}: has {} elements, none of number {}", field.name, array->count(), index));
+        }
         std::copy(one.begin(), one.end(), bytes.begin() + static_cast<std::ptrdiff_t>(index * one.size()));
       });
     }

@@ -266,8 +266,12 @@ std::vector<NewField> regrouped_fp8(const FoundScaler& state, TeRelease release)
   Fp8Changes changes;
   for (const Field& field : state.fields) {
     const auto* array = std::get_if<PackedArray>(&field.value.data);
-    if (array == nullptr || array->shape().empty() || !array->has_numbers()) continue;
+    if (array == nullptr || array->shape().empty() || array->count() == 0) continue;
     const auto width = static_cast<std::uint64_t>(array->shape().back());
+    if (width % products != 0 || !array->has_numbers()) {
+      throw Error(Status::refused, fmt::format("{}: its {}, {}, does not hold numbers of {} matrix products",
+                                               called(state.path), field.name, field.value.type, products));
+    }
     const std::uint64_t roles = width / products;
     for (std::uint64_t index = 0; index < array->count(); ++index) {
       const std::uint64_t column = index % width;

@@ -254,7 +254,7 @@ class Planner {
   void hold_once(Value& value) {
     auto* array = std::get_if<PackedArray>(&value.data);
     if (array == nullptr) return;
-    auto& last = last_arrays_[array->bytes().size()];
+    auto& last = last_arrays_[array->shape()];
     if (last != nullptr && *last == *array->elements) {
       array->elements = last;
     } else {
@@ -390,7 +390,7 @@ class Planner {
   std::vector<StateWork> states_;
   std::map<std::size_t, FileWork> work_;                   ///< by file
   std::unordered_set<std::string_view, KeyedHash> paths_;  ///< of all scalers, once one is renamed
-  std::map<std::size_t, std::shared_ptr<const PackedArray::Elements>> last_arrays_;  ///< by size
+  std::map<std::vector<std::int64_t>, std::shared_ptr<const PackedArray::Elements>> last_arrays_;  ///< by shape
   EditPlan plan_;
 };
 

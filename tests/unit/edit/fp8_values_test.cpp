@@ -4,6 +4,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/edit/fp8_changes.hpp"
 #include "lib/edit/fp8_key.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/dialect/made_field.hpp"
@@ -51,6 +52,44 @@ TEST_CASE("a scale is set for one tensor, and its reciprocal goes along") {
   CHECK(numbers(fields, "scale_fwd") == Numbers{1, 16, 4});
   CHECK(numbers(fields, "scale_inv_fwd") == Numbers{1, 0.0625, 0.25});
   CHECK(fields.size() == 2);
+}
+
+TEST_CASE("inverses that are fewer, or more, than the scales go along with none of them") {
+  for (const auto& inverses : {std::vector<float>{1, 0.5F}, std::vector<float>{1, 0.5F, 0.25F, 0.125F}}) {
+    FoundScaler state = state_of();
+    state.fields[1] = floats("scale_inv_fwd", inverses, {std::ssize(inverses), 1});
+    const auto fields = new_fp8_values(state, *parse_fp8_key("scale.output"), "2^4", false);
+    REQUIRE(fields.size() == 1);
+    CHECK(numbers(fields, "scale_fwd") == Numbers{1, 2, 16});
+  }
+}
+
+TEST_CASE("an element that an array does not have is no change of it") {
+  const Field field = floats("scale_fwd", {1, 2, 4});
+  Fp8Changes changes;
+  changes.set(field, {1, 8.0, 2, 2});
+  CHECK_THROWS_WITH(std::move(changes).take(), "scale_fwd: has 3 elements, none of number 3");
+}
+
+TEST_CASE("columns of several matrix products are regrouped where all that is there has such columns, else refused") {
+  const auto grouped = [](Field inverses) {
+    FoundScaler state;
+    state.dialect = &transformer_engine_state;
+    state.path = "a._extra_state";
+    state.fields = {floats("scale_fwd", {1, 2, 3, 4, 5, 6}), floats("amax_history_fwd", {1, 2, 3, 4, 5, 6}, {1, 6}),
+                    floats("scale_bwd", {1, 2, 3, 4}), floats("amax_history_bwd", {1, 2, 3, 4}, {1, 4}),
+                    std::move(inverses)};
+    return regrouped_fp8(state, {2, 4});
+  };
+  CHECK(numbers(grouped(floats("scale_inv_fwd", {1, 2, 3, 4, 5, 6})), "scale_inv_fwd") == Numbers{1, 3, 5, 2, 4, 6});
+  Field complex;
+  complex.name = "scale_inv_fwd";
+  complex.value = {PackedArray{element_type("complex64"), {6}, Bytes(48)}, "tensor:complex64[6]"};
+  for (const Field& wrong :
+       {floats("scale_inv_fwd", {1, 2}, {2, 1}), floats("scale_inv_fwd", std::vector<float>(7)), complex}) {
+    INFO(wrong.value.type);
+    CHECK_THROWS_WITH(grouped(wrong), Catch::Contains("does not hold numbers of 2 matrix products"));
+  }
 }
 
 TEST_CASE("an amax is given to the whole history of every tensor that is meant") {

@@ -73,7 +73,7 @@ TEST_CASE("a double that no float holds is told as it is") {
   CHECK((*trace.steps.begin()).after == 1e300);
 }
 
-TEST_CASE("tensors of several elements, of other types, or cut off are no number") {
+TEST_CASE("tensors of several elements, of other types or sizes are no number") {
   const std::vector<std::pair<std::string, Bytes>> none = {
       {"two floats", tensor_of(float_type,
                                [](Bytes& to) {
