@@ -27,11 +27,32 @@ SharedBytes::SharedBytes(Bytes bytes) {
 
 SharedBytes::SharedBytes(std::shared_ptr<const void> owner, ByteView view) : size_(view.size()) {
   if (size_ <= few) {
-    std::ranges::copy(view, few_.begin());
+    std::ranges::copy(view, here_.begin());
   } else {
-    owner_ = std::move(owner);
-    held_ = view.data();
+    here_ = std::bit_cast<decltype(here_)>(new Long{std::move(owner), view.data()});
   }
+}
+
+SharedBytes::SharedBytes(const SharedBytes& other) : size_(other.size_), here_(other.here_) {
+  if (size_ > few) here_ = std::bit_cast<decltype(here_)>(new Long(*other.apart()));
+}
+
+SharedBytes::SharedBytes(SharedBytes&& other) noexcept {
+  swap(other);
+}
+
+SharedBytes& SharedBytes::operator=(SharedBytes other) noexcept {
+  swap(other);
+  return *this;
+}
+
+SharedBytes::~SharedBytes() {
+  if (size_ > few) delete apart();
+}
+
+void SharedBytes::swap(SharedBytes& other) noexcept {
+  std::swap(size_, other.size_);
+  std::swap(here_, other.here_);
 }
 
 SharedBytes SharedBytes::copy_of(ByteView bytes) {
@@ -43,7 +64,7 @@ SharedBytes SharedBytes::copy_of(ByteView bytes) {
 }
 
 SharedBytes SharedBytes::part(std::size_t offset, std::size_t size) const {
-  return {owner_, view().subspan(offset, size)};
+  return {size_ <= few ? nullptr : apart()->owner, view().subspan(offset, size)};
 }
 
 bool SharedBytes::same(ByteView a, ByteView b) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <initializer_list>
 #include <memory>
 #include <vector>
@@ -21,8 +22,13 @@ class SharedBytes {
   SharedBytes(std::initializer_list<std::byte> bytes) : SharedBytes(Bytes(bytes)) {}
   static SharedBytes copy_of(ByteView bytes);
 
+  SharedBytes(const SharedBytes& other);
+  SharedBytes(SharedBytes&& other) noexcept;
+  SharedBytes& operator=(SharedBytes other) noexcept;
+  ~SharedBytes();
+
   /// Of few bytes: until this goes, or is moved.
-  [[nodiscard]] const std::byte* data() const { return size_ <= few ? few_.data() : held_; }
+  [[nodiscard]] const std::byte* data() const { return size_ <= few ? here_.data() : apart()->data; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] auto begin() const { return view().begin(); }
@@ -38,16 +44,20 @@ class SharedBytes {
  private:
   static constexpr std::size_t few = sizeof(void*);
 
+  /// What more than few bytes have: nearly all that a plan of very many files holds is few.
+  struct Long {
+    std::shared_ptr<const void> owner;
+    const std::byte* data;
+  };
+
   SharedBytes(std::shared_ptr<const void> owner, ByteView view);
   static bool same(ByteView a, ByteView b);
   [[nodiscard]] ByteView view() const { return {data(), size_}; }
+  [[nodiscard]] const Long* apart() const { return std::bit_cast<const Long*>(here_); }  ///< REQUIRES: size_ > few
+  void swap(SharedBytes& other) noexcept;
 
-  std::shared_ptr<const void> owner_;  ///< null of few
   std::size_t size_ = 0;
-  union {
-    std::array<std::byte, few> few_ = {};
-    const std::byte* held_;
-  };
+  std::array<std::byte, few> here_ = {};  ///< few bytes, or the address of a Long of its own
 };
 
 /// Long runs that begin alike are held once: the zeros of thousands of histories that are filled with zeros.

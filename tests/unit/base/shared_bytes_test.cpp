@@ -42,6 +42,21 @@ TEST_CASE("few shared bytes are in what holds them, and go along when that is co
   }
 }
 
+TEST_CASE("shared bytes that take the place of others are what those were, whether few or many") {
+  for (const std::size_t before : {std::size_t{0}, std::size_t{8}, std::size_t{9}, std::size_t{5000}}) {
+    for (const std::size_t after : {std::size_t{0}, std::size_t{8}, std::size_t{9}, std::size_t{5000}}) {
+      SharedBytes one = counted(before), other = counted(after);
+      one = other;
+      CHECK(one == counted(after));
+      CHECK((one.data() == other.data()) == (after > 8));
+      other = std::move(one);
+      CHECK(other == counted(after));
+      other = SharedBytes(counted(before));
+      CHECK(other == counted(before));
+    }
+  }
+}
+
 TEST_CASE("shared bytes are equal by what they are, not by where") {
   const SharedBytes bytes = counted(600);
   CHECK(bytes == SharedBytes(counted(600)));
