@@ -7,13 +7,12 @@ Each command runs without a terminal, with one and answers of both kinds, and wi
 """
 import argparse
 import hashlib
-import os
 import pathlib
-import pty
 import shutil
 import sys
 import tempfile
 
+import screen
 from command import Tare
 
 DONE, REFUSED = 0, 4
@@ -69,21 +68,13 @@ COMMANDS = {
 
 def at_terminal(tare, words, folder, answer, err=None):
     """Runs in a session of its own with a controlling terminal. -> (exit code, what the terminal showed)"""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(folder)
-        if err is not None:
-            os.dup2(os.open(err, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 2)
-        os.execv(tare.binary, [tare.binary, *words])
-    os.write(terminal, answer)
-    shown = b""
-    try:
-        while piece := os.read(terminal, 4096):
-            shown += piece
-    except OSError:  # how Linux says that the other end was closed
-        pass
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), shown
+    command = [tare.binary, *words]
+    if err is None:
+        child, seen = screen.shown(command, typed=answer, cwd=folder)
+    else:
+        with open(err, "wb") as elsewhere:
+            child, seen = screen.shown(command, ["stdout"], answer, cwd=folder, stderr=elsewhere)
+    return child.returncode, seen
 
 
 def problems(tare, scene, words, option):

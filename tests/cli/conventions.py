@@ -7,7 +7,6 @@ are misspelt, and the examples that each --help gives, which the command must un
 import argparse
 import os
 import pathlib
-import pty
 import re
 import shlex
 import shutil
@@ -15,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+import screen
 from command import Tare, commands_of
 from corpus import require
 
@@ -30,19 +30,7 @@ def shown(tare, words, terminal=False, **variables):
     environment |= {"TERM": "xterm", **variables}
     if not terminal:
         return subprocess.run([tare.binary, *words], env=environment, capture_output=True, stdin=subprocess.DEVNULL).stdout
-    ours, theirs = pty.openpty()
-    child = subprocess.Popen([tare.binary, *words], env=environment, stdin=subprocess.DEVNULL, stdout=theirs,
-                             stderr=subprocess.DEVNULL)
-    os.close(theirs)
-    seen = b""
-    try:
-        while piece := os.read(ours, 4096):
-            seen += piece
-    except OSError:  # how Linux says that the other end was closed
-        pass
-    os.close(ours)
-    child.wait()
-    return seen
+    return screen.shown([tare.binary, *words], ["stdout"], env=environment, stderr=subprocess.DEVNULL)[1]
 
 
 def try_colours(tare, path):

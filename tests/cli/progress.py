@@ -8,11 +8,12 @@ import argparse
 import os
 import pathlib
 import pickle
-import pty
 import re
 import subprocess
 import sys
 import tempfile
+
+import screen
 
 MANY = 20000  # links to one file: reading them all takes longer than a line of progress waits
 LINE = re.compile(rb"\r\x1b\[K\d+ of 20000 files read")
@@ -23,17 +24,10 @@ CLEARED = b"\r\x1b[K"
 
 def on_terminal(command):
     """-> (stdout, what a terminal on stderr got)"""
-    ours, theirs = pty.openpty()
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs)
-    os.close(theirs)
-    seen = b""
-    try:
-        while piece := os.read(ours, 4096):
-            seen += piece
-    except OSError:  # how Linux says that the other end was closed
-        pass
-    os.close(ours)
-    return child.communicate()[0], seen
+    with tempfile.TemporaryFile() as out:
+        seen = screen.shown(command, ["stderr"], stdout=out)[1]
+        out.seek(0)
+        return out.read(), seen
 
 
 def long_rewrites(tare, scratch, check):
