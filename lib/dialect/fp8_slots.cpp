@@ -103,11 +103,17 @@ double format_max(const FoundScaler& scaler, const Fp8Rule& rule) {
   return stored > 0 ? stored : rule.format_max;
 }
 
-/// What a scale's columns do not say which element is whose: a history of no whole number of rows, inverses of other
+/// Whether an array has rows of so many columns; one of a single dimension may.
+bool has_columns(const Field& field, std::uint64_t columns) {
+  const auto* array = std::get_if<PackedArray>(&field.value.data);
+  if (array == nullptr || array->shape().size() < 2) return count_of(field) % columns == 0;
+  return static_cast<std::uint64_t>(array->shape().back()) == columns;
+}
+
+/// What a scale's columns do not say which element is whose: a history whose rows have others, inverses of other
 /// scales.
 void drop_what_does_not_fit(Fp8Slot& slot) {
-  if (slot.history != nullptr && slot.columns != 0 && count_of(*slot.history) % slot.columns != 0)
-    slot.history = nullptr;
+  if (slot.history != nullptr && slot.columns != 0 && !has_columns(*slot.history, slot.columns)) slot.history = nullptr;
   if (slot.scale_inv != nullptr && count_of(*slot.scale_inv) != count_of(*slot.scale)) slot.scale_inv = nullptr;
 }
 

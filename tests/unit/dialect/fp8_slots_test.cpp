@@ -71,6 +71,21 @@ TEST_CASE("several matrix products have their columns side by side") {
   CHECK(slots.back().multiplier() == 10);
 }
 
+TEST_CASE(
+    "a history whose rows have other columns than the scale is no history of it, though its entries are as many") {
+  const auto lengths = [](std::vector<std::int64_t> shape) {
+    std::vector<std::uint64_t> all;
+    const FoundScaler state = state_of(
+        transformer_engine_state,
+        {floats("scale_fwd", {1, 2, 4}), floats("amax_history_fwd", std::vector<float>(12), std::move(shape))});
+    for (const Fp8Slot& slot : fp8_slots(state)) all.push_back(slot.history_length());
+    return all;
+  };
+  CHECK(lengths({4, 3}) == std::vector<std::uint64_t>{4, 4, 4});
+  CHECK(lengths({2, 6}) == std::vector<std::uint64_t>{0, 0, 0});
+  CHECK(lengths({3, 4}) == std::vector<std::uint64_t>{0, 0, 0});
+}
+
 TEST_CASE("states up to 0.5 have no columns for what a product gives") {
   const FoundScaler state =
       state_of(transformer_engine_state, {floats("scale_fwd", {1, 2, 3, 4}), floats("scale_bwd", {5, 6})});
