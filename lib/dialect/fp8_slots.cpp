@@ -104,10 +104,10 @@ double format_max(const FoundScaler& scaler, const Fp8Rule& rule) {
 }
 
 /// Whether an array has rows of so many columns; one of a single dimension may.
-bool has_columns(const Field& field, std::uint64_t columns) {
+bool has_columns(const Field& field, std::uint64_t width) {
   const auto* array = std::get_if<PackedArray>(&field.value.data);
-  if (array == nullptr || array->shape().size() < 2) return count_of(field) % columns == 0;
-  return static_cast<std::uint64_t>(array->shape().back()) == columns;
+  if (array == nullptr || array->shape().size() < 2) return count_of(field) % width == 0;
+  return static_cast<std::uint64_t>(array->shape().back()) == width;
 }
 
 /// What a scale's columns do not say which element is whose: a history whose rows have others, inverses of other

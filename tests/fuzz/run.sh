@@ -16,7 +16,7 @@ RSS_MIB=1024
 seconds=${1:-60}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(zip pickle legacy edit dcp mindspore oneflow paddle elided_text bundle ocdbt zarr nested config monitor state
+[ ${#targets[@]} -gt 0 ] || targets=(zip pickle legacy edit dcp mindspore oneflow paddle elided_text bundle ocdbt zarr nested config fp8 monitor state
   state_hdf5 hdf5 json msgpack npy torch_tar safetensors trace growing journal loaders)
 build=${TARE_FUZZ_BUILD:-build/fuzz}
 python=${PYTHON:-python3}
