@@ -38,6 +38,7 @@ void look_for_averages(const Examination& run, std::vector<Symptom>& found);
 
 void look_for_lost_loss(const Examination& run, std::vector<Symptom>& found);
 void look_for_lost_gradients(const Examination& run, std::vector<Symptom>& found);
+void look_for_zero_loss(const Examination& run, std::vector<Symptom>& found);
 void look_for_loss_rise(const Examination& run, std::vector<Symptom>& found);
 void look_for_norm_spike(const Examination& run, std::vector<Symptom>& found);
 

@@ -63,6 +63,18 @@ void look_for_lost_gradients(const Examination& run, std::vector<Symptom>& found
                    {{"reports", static_cast<double>(lost.reports)}}});
 }
 
+void look_for_zero_loss(const Examination& run, std::vector<Symptom>& found) {
+  if (!run.losses.zero) return;
+  const ZeroLoss& zero = *run.losses.zero;
+  found.push_back(
+      {"zero-loss",
+       fmt::format("the loss is exactly 0 in {} in a row, and was {:.6g} before: Hugging Face's Trainer prints "
+                   "that where every loss since the last report was NaN or infinite",
+                   reports_text(zero.reports), zero.before),
+       zero.began,
+       {{"reports", static_cast<double>(zero.reports)}, {"before", zero.before}}});
+}
+
 void look_for_loss_rise(const Examination& run, std::vector<Symptom>& found) {
   for (const LossRise& rise : run.losses.rises) {
     const bool has_stayed = !rise.has_ended && rise.last > run.thresholds.loss_diverged * rise.least;

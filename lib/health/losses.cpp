@@ -196,6 +196,7 @@ Losses losses_of(const Trace& trace, const Thresholds& thresholds) {
   losses.no_numbers += more.no_numbers;
   losses.lost.insert(losses.lost.end(), more.lost.begin(), more.lost.end());
   losses.lost_gradients.insert(losses.lost_gradients.end(), more.lost_gradients.begin(), more.lost_gradients.end());
+  losses.zero = more.zero;
   return losses;
 }
 

@@ -36,6 +36,13 @@ struct LostGradients {
   bool has_zero_loss = false;  ///< of each the loss is 0, as is left of a mean that NaN is kept out of
 };
 
+/// Losses of exactly 0 in a row, right behind one that was far from it.
+struct ZeroLoss {
+  CoursePlace began;
+  std::uint64_t reports = 0;
+  double before = 0;
+};
+
 struct NormSpike {
   CoursePlace began;
   double norm = 0, median = 0;
@@ -48,6 +55,7 @@ struct Losses {
   std::vector<LostLoss> lost;
   std::vector<LostGradients> lost_gradients;
   std::vector<NormSpike> norms;
+  std::optional<ZeroLoss> zero;
 };
 
 Losses losses_of(const Trace& trace, const Thresholds& thresholds);

@@ -6,6 +6,9 @@
 namespace tare {
 namespace {
 
+/// A loss that goes to 0 by learning comes by smaller ones.
+constexpr double far_from_zero = 0.1;
+
 bool is_no_number(std::optional<float> value) {
   return value && !std::isfinite(*value);
 }
@@ -18,10 +21,12 @@ class LostReader {
     for (const TraceStep& step : trace_.without_scale) {
       if (is_no_number(step.loss) || is_no_number(step.grad_norm)) ++losses_.no_numbers;
       if (step.loss) take_loss(*step.loss, step);
+      if (step.loss) take_zero(*step.loss, step);
       if (step.grad_norm) take_norm(*step.grad_norm, step);
     }
     end_loss(thresholds_.nan_reports);
     end_gradients();
+    end_zero();
     return std::move(losses_);
   }
 
@@ -47,6 +52,24 @@ class LostReader {
   void end_loss(double least) {
     if (static_cast<double>(lost_.reports) >= least && losses_.lost.empty()) losses_.lost.push_back(lost_);
     lost_ = {};
+  }
+
+  /// transformers' Trainer keeps NaN out of its mean: of an interval of nothing else 0 is left. A gradient norm beside
+  /// it says itself what it is.
+  void take_zero(double loss, const TraceStep& step) {
+    if (loss != 0 || step.grad_norm || !is_of_kind(place_of(step), "huggingface-log")) {
+      end_zero();
+      loss_before_ = loss;
+      return;
+    }
+    if (zero_.reports++ == 0) zero_ = {place_of(step), 1, loss_before_};
+  }
+
+  void end_zero() {
+    const bool is_sudden =
+        zero_.before > far_from_zero && static_cast<double>(zero_.reports) >= thresholds_.nan_reports;
+    if (is_sudden && !losses_.zero) losses_.zero = zero_;
+    zero_ = {};
   }
 
   void take_norm(double norm, const TraceStep& step) {
@@ -75,6 +98,8 @@ class LostReader {
   Losses losses_;
   LostLoss lost_;
   LostGradients gradients_;
+  ZeroLoss zero_;
+  double loss_before_ = 0;
   bool is_at_start_ = true, has_told_loss_ = false;
 };
 

@@ -1,6 +1,8 @@
 // What is said of runs that tell losses and gradient norms alone.
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
+#include <optional>
 
 #include "lib/health/doctor.hpp"
 #include "tests/catch.hpp"
@@ -82,6 +84,32 @@ TEST_CASE("a loss of 0 beside a gradient norm of nan is a loss of no_number, fro
       Told().steps(5, 2.5F, 1.5F).steps(2, 0.0F, no_number).steps(1, 2.5F, no_number).findings("nan-gradients");
   REQUIRE(other.size() == 1);
   CHECK(other[0].message.find("the loss is 0") == std::string::npos);
+}
+
+TEST_CASE(
+    "a Trainer's loss that is exactly 0 at once, and stays so, may be NaN; one that comes there step by step is not") {
+  const auto zero_losses = [](std::initializer_list<float> losses, std::optional<float> norm = {}) {
+    Told told;
+    for (const float loss : losses) {
+      told.trace.without_scale.push_back(
+          {.loss = loss, .grad_norm = norm, .line = told.trace.without_scale.size() + 1});
+    }
+    return told.findings("zero-loss");
+  };
+  const auto told = zero_losses({2.3F, 1.9F, 0, 0, 0, 0});
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].severity == Severity::warning);
+  CHECK(told[0].line == 3);
+  CHECK(told[0].message.find("exactly 0 in 4 reports in a row, and was 1.9 before") != std::string::npos);
+  CHECK(zero_losses({2.3F, 0, 0, 0, 2.1F}).size() == 1);
+  CHECK(zero_losses({2.3F, 1.9F, 0, 0}).empty());
+  CHECK(zero_losses({2.3F, 0.09F, 0, 0, 0}).empty());
+  CHECK(zero_losses({0, 0, 0, 0, 0}).empty());
+  CHECK(zero_losses({2.3F, 1.9F, 0, 0, 0}, 1.5F).empty());
+  Told other;
+  other.trace.sources.front().kind = "log";
+  for (const float loss : {2.3F, 0.0F, 0.0F, 0.0F}) other.trace.without_scale.push_back({.loss = loss});
+  CHECK(other.findings("zero-loss").empty());
 }
 
 TEST_CASE("losses that are NaN are told, and losses that rise are not: nothing says that they are to fall") {
