@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -84,15 +85,19 @@ std::optional<Value> drawn_value(Draws& draws) {
   }
 }
 
-void add_field(FoundScaler& state, std::string_view name, Draws& draws) {
-  if (name.empty() || state.find(name) != nullptr) return;
-  auto value = drawn_value(draws);
-  if (!value) return;
-  Field field;
-  field.name = name;
-  field.value = std::move(*value);
-  field.editable = true;
-  state.fields.push_back(std::move(field));
+/// Of all fields that its rules know, each once.
+std::vector<std::string_view> field_names(const Dialect& dialect) {
+  std::vector<std::string_view> names;
+  const auto add = [&](std::string_view name) {
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const Fp8Convention& convention : dialect.fp8.conventions) {
+    for (const Fp8Rule& rule : convention.rules) {
+      for (const auto name : {rule.scale, rule.scale_inv, rule.history, rule.max_field}) add(name);
+    }
+  }
+  std::ranges::for_each(of_recipes, add);
+  return names;
 }
 
 /// Of the framework that the number means.
@@ -104,12 +109,15 @@ FoundScaler drawn_state(std::uint8_t number, Draws& draws) {
   FoundScaler state;
   state.dialect = known[number % known.size()];
   state.path = "layers.0._extra_state";
-  for (const Fp8Convention& convention : state.dialect->fp8.conventions) {
-    for (const Fp8Rule& rule : convention.rules) {
-      for (const auto name : {rule.scale, rule.scale_inv, rule.history, rule.max_field}) add_field(state, name, draws);
-    }
+  for (const std::string_view name : field_names(*state.dialect)) {
+    auto value = drawn_value(draws);
+    if (!value) continue;
+    Field field;
+    field.name = name;
+    field.value = std::move(*value);
+    field.editable = true;
+    state.fields.push_back(std::move(field));
   }
-  for (const std::string_view name : of_recipes) add_field(state, name, draws);
   return state;
 }
 
