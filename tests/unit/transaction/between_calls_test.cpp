@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "lib/base/error.hpp"
+#include "lib/transaction/claim.hpp"
 #include "lib/transaction/undo.hpp"
 #include "tests/catch.hpp"
 #include "tests/status_of.hpp"
@@ -116,6 +117,21 @@ TEST_CASE("a journal that others take away before it is locked is made anew, six
     };
     check_that_fifteen_are_borne(times, files, scratch, path);
   }
+}
+
+TEST_CASE("a journal that comes and goes at each look is somebody at work, and nothing is written") {
+  const Scratch scratch;
+  const std::string path = scratch.write("scaler.pt", noise(100, 1));
+  BusyFiles files;
+  int looks = 0;
+  files.on_open = [&] {
+    ++looks;
+    return EEXIST;  // and where it is looked for it is gone
+  };
+  const FileEdit wanted = patch_edit(path, 8, noise(8, 2));
+  CHECK(status_of([&] { commit(files, {wanted}, {}, sealed()); }) == Status::busy);
+  CHECK(looks == claim_attempts);
+  CHECK(bytes_of(path) == noise(100, 1));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What an edit refuses, and that a refusal leaves nothing behind.
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <new>
 
@@ -79,6 +80,30 @@ TEST_CASE("a file with several names is refused unless that is meant") {
   options.allow_hard_links = true;
   edit(path, 8, noise(8, 2), "1.0", options);
   CHECK(bytes_of(scratch.path("snapshot.pt")) == bytes_of(path));
+}
+
+TEST_CASE(
+    "a file with several names that is written anew parts from them, and that is told; one that is patched does not") {
+  const Scratch scratch;
+  const std::string path = scratch.write("scaler.pt", noise(100, 1));
+  std::filesystem::create_hard_link(path, scratch.path("snapshot.pt"));
+  const Bytes old = bytes_of(path);
+  TransactionOptions options;
+  options.allow_hard_links = true;
+  const Receipt in_place = edit(path, 8, noise(8, 2), "1.0", options);
+  CHECK(std::ranges::find(in_place.findings, "hard-link-parted", &Finding::code) == in_place.findings.end());
+  const Bytes patched = bytes_of(scratch.path("snapshot.pt"));
+  CHECK(patched != old);
+  FileEdit longer{path, {{}, {}, Splice{8, noise(8, 2), noise(9, 3), {}}}, {}};
+  longer.planned = stat_of(path);
+  const Receipt receipt = commit(system_files(), {longer}, {}, options);
+  const auto parted = std::ranges::find(receipt.findings, "hard-link-parted", &Finding::code);
+  REQUIRE(parted != receipt.findings.end());
+  CHECK(parted->severity == Severity::warning);
+  CHECK(parted->file == path);
+  CHECK(parted->message == path + " was rewritten: its other names keep the old file");
+  CHECK(bytes_of(scratch.path("snapshot.pt")) == patched);
+  CHECK(bytes_of(path).size() == 101);
 }
 
 TEST_CASE("a file named by the hash of its content is refused unless that is meant") {
