@@ -187,6 +187,31 @@ def check_regrouped(tare, case):
         require(layers(tare, copy) == before, "not as before")
 
 
+def check_recipe(tare, case):
+    """A number of the recipe goes by its own name; a release that keeps no recipe loses it only where that is meant."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = copied(case, scratch)
+        before = layers(tare, copy)
+        if not all("recipe.margin" in state["fields"] for state in before.values()):
+            return
+        done = tare("edit", copy.target, "--layer", "*", "recipe.margin=3", "--yes")
+        require(done.code == 0, "recipe.margin", done)
+        for path, state in layers(tare, copy).items():
+            require(state["fields"] == before[path]["fields"] | {"recipe.margin": 3}, path, state["fields"])
+        edited = snapshot(copy.folder)
+        for release in "1.6", "1.13":
+            kept = tare("fp8", "reencode", copy.target, "--for", release, "--yes")
+            says = "keeps no recipe, and recipe.margin = 3" in kept.reason and "--force" in kept.reason
+            require(kept.code == 4 and says, "re-encoded for a release without a recipe:", kept)
+            require(unlike(edited, snapshot(copy.folder)) is None, "what was refused wrote something")
+        forced = tare("fp8", "reencode", copy.target, "--for", "1.13", "--force", "--yes")
+        if forced.code == 4 and case.name.endswith(("_dcp", "_safetensors")):
+            return  # whose items hold no other form
+        require(forced.code == 0, forced)
+        lost = [path for path, state in layers(tare, copy).items() if "recipe.margin" not in state["fields"]]
+        require(set(lost) == set(before), "the recipe is kept where the release has none:", lost)
+
+
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--tare", required=True, type=pathlib.Path)
@@ -203,6 +228,7 @@ def main():
             check(tare, case)
             check_injected(tare, case)
             check_regrouped(tare, case)
+            check_recipe(tare, case)
             held += 1
             if options.verbose:
                 print("holds      ", case.name)

@@ -92,6 +92,34 @@ TEST_CASE("columns of several matrix products are regrouped where all that is th
   }
 }
 
+TEST_CASE("columns of one matrix product have one order, and are not regrouped") {
+  FoundScaler state;
+  state.dialect = &transformer_engine_state;
+  state.path = "a._extra_state";
+  state.fields = {floats("scale_fwd", {1, 2, 3}), floats("amax_history_fwd", {1, 2, 3}, {1, 3}),
+                  floats("scale_bwd", {1, 2}), floats("amax_history_bwd", {1, 2}, {1, 2})};
+  for (const TeRelease release : {TeRelease{2, 2}, TeRelease{2, 3}}) {
+    CHECK_THROWS_WITH(regrouped_fp8(state, release), Catch::Contains("has one matrix product"));
+  }
+}
+
+TEST_CASE("a recipe's number goes by its own name and stays what it is, and yes or no is no value of a tensor") {
+  Field margin;
+  margin.name = "recipe.margin";
+  margin.value = {Integer{1, {}}, "int"};
+  margin.editable = true;
+  const FoundScaler state = state_of({margin});
+  const auto fields = new_fp8_values(state, fp8_key_of(state, "recipe.margin"), "3", false);
+  REQUIRE(fields.size() == 1);
+  CHECK(fields[0].name == "recipe.margin");
+  CHECK(same(fields[0].after, {Integer{3, {}}, "int"}));
+  CHECK(std::get<Integer>(fields[0].data) == Integer{3, {}});
+  for (const char* word : {"true", "false"}) {
+    CHECK_THROWS_WITH(new_fp8_values(state, *parse_fp8_key("scale.weight"), word, true),
+                      Catch::Contains("is no value"));
+  }
+}
+
 TEST_CASE("an amax is given to the whole history of every tensor that is meant") {
   const auto fields = new_fp8_values(state_of(), *parse_fp8_key("amax_history.*put"), "3", false);
   CHECK(numbers(fields, "amax_history_fwd") == Numbers{3, 0, 3, 3, 7, 3, 3, 56, 3});
