@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "lib/base/crc32c.hpp"
 #include "lib/container/orbax/ocdbt_item.hpp"
 #include "lib/container/orbax/ocdbt_manifest.hpp"
+#include "lib/container/orbax/ocdbt_tree.hpp"
 #include "lib/container/orbax/zarr.hpp"
 #include "tests/catch.hpp"
 #include "tests/status_of.hpp"
@@ -46,11 +48,33 @@ const Item items[] = {
     {"flax/orbax_zarr/run/10/default", 150, "numpy:float32[]"},
     {"flax/orbax_zarr3/run/4/default", 32768, "numpy:float32[]"},
     {"flax/orbax_ocdbt/run/2/default", 32768, "numpy:float32[]"},
+    {"flax/orbax_ocdbt_deep/run/2/default", 32768, "numpy:float32[]"},
     {"flax/orbax_fresh_numbers/run/0/default", 65536, "float"},
 };
 
 NodeId scale_of(const Container& container) {
   return node_at(container.tree(), {"dynamic_scale", "scale"});
+}
+
+/// All that a database holds, of arrays or not.
+struct Contents {
+  std::map<std::string, Bytes> values;
+  std::uint64_t height = 0;
+};
+
+Contents contents_of(const std::shared_ptr<MemoryFolder>& folder) {
+  const Bytes& image = folder->images.at(ocdbt_manifest_name);
+  const OcdbtManifest manifest = read_ocdbt_manifest(image, "manifest", *folder->budget());
+  const OcdbtTree tree(folder, manifest, "manifest");
+  Contents all;
+  all.height = manifest.versions.back().height;
+  for (const std::string& key : tree.keys()) all.values[key] = tree.value(key);
+  return all;
+}
+
+/// The only data file.
+const Bytes& data_of(const MemoryFolder& folder) {
+  return std::ranges::find_if(folder.images, [](const auto& file) { return file.first.starts_with("d/"); })->second;
 }
 
 Status status_of(const std::shared_ptr<MemoryFolder>& item) {
@@ -139,6 +163,27 @@ TEST_CASE("a database's edit is a version of its own: what was there stays, and 
     INFO(name);
     const Bytes& now = folder->images.at(name);
     if (name != ocdbt_manifest_name) CHECK(std::equal(image.begin(), image.end(), now.begin()));
+  }
+}
+
+TEST_CASE(
+    "in a tree several nodes high an edit leaves every other key its value, and nodes off the way where they are") {
+  const auto folder = MemoryFolder::of_corpus("flax/orbax_ocdbt_deep/run/2/default");
+  const Contents before = contents_of(folder);
+  CHECK(before.values.size() == 80);
+  CHECK(before.height >= 2);
+  for (const double scale : {4096.0, 0.75}) {
+    const std::size_t old_size = data_of(*folder).size();
+    const auto opened = open_item(folder, the_scale);
+    folder->apply(*opened, opened->change_parts(std::vector<NodeChange>{{scale_of(*opened), scale, "scale"}}));
+    const Contents after = contents_of(folder);
+    CHECK(after.height == before.height);
+    REQUIRE(after.values.size() == before.values.size());
+    for (const auto& [key, value] : after.values) {
+      INFO(key);
+      CHECK((value == before.values.at(key)) == (key != "dynamic_scale.scale/0"));
+    }
+    CHECK(data_of(*folder).size() - old_size < old_size / 4);
   }
 }
 
