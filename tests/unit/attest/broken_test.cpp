@@ -177,6 +177,12 @@ TEST_CASE("a call whose names are kept where only running it would tell is told,
   }
 }
 
+TEST_CASE("bytes that loaders read differently, or that are opcodes as far as one looks, are told as such") {
+  const std::string frame = "\x95\2\0\0\0\0\0\0\0"s;
+  CHECK(says(told(frame + "B\7\1\0\0"s + std::string(300, 'N')), "at offset 9 loaders read on differently"));
+  CHECK(says(told(std::string((std::size_t{1} << 22) + 10, 'N')), "its opcodes go on beyond offset 4194304"));
+}
+
 TEST_CASE("of what a pickle comes to first the offset is told, and the module where it is known") {
   CHECK(says(told("cos\nsystem\n\xff"), ": pickle.load comes to an import at offset 0, of os\n"));
   CHECK(says(told("NNcos.path\njoin\n."), ": pickle.load comes to an import at offset 2, of os.path\n"));

@@ -54,6 +54,7 @@ TEST_CASE("a frame beyond the end is one that the unpickler in Python reads; one
   CHECK(probed(frame(1000) + "cos\ngetcwd\n)R.").end == ProbeEnd::imports);
   CHECK(probed(frame(2) + std::string("B\x07\x01\x00\x00", 5) + std::string(300, 'N')).end == ProbeEnd::differs);
   CHECK(probed(frame(20) + frame(1) + "N" + std::string(40, 'N')).end == ProbeEnd::differs);
+  CHECK(probed(frame(2) + std::string("B\x07\x01\x00\x00", 5) + std::string(300, 'N')).offset == 9);
   CHECK(probed(frame(1) + "N" + frame(1) + "N" + std::string(40, 'z')).end == ProbeEnd::fails);
 
   CHECK(scanned("\x80\x04" + frame(2) + "N.").has_plain_frames);
@@ -119,6 +120,12 @@ TEST_CASE("all that is imported before a pickle breaks off is named, however its
   CHECK(named("Vos\np2\n0Vsystem\np3\n0g2\ng3\n\x93(Vls\ntR.\n\n\t\t") == "os.system ");
   CHECK(named("\x80\x04\x8c\x02os\x94\x8c\x06system\x94h\x00h\x01\x93.") == "");
   CHECK(named(std::string("\x80\x04\x8c\x02os\x94\x8c\x06system\x94h\0h\1\x93.", 22)) == "os.system ");
+  for (const char* number : {"4194303", "4194304", "4294967296"}) {  // whatever numbers its memo begins with
+    const std::string first = number, second = "1" + first;
+    CHECK(named("Vos\np" + first + "\n0Vsystem\np" + second + "\n0g" + first + "\ng" + second + "\n\x93") ==
+          "os.system ");
+    CHECK(named("Vos\np" + first + "\n0Vsystem\n0g" + second + "\n\x93") == "");
+  }
   CHECK(named("(ios\nsystem\n(ios\nsystem\n(ios\ngetcwd\n") == "os.system os.getcwd ");
   CHECK(named("cos\ngetcwdX") == "os.getcwd ");
 }
