@@ -17,6 +17,7 @@
 namespace tare {
 namespace {
 
+using namespace std::string_view_literals;
 using test::MemoryFolder;
 using test::node_at;
 
@@ -133,6 +134,26 @@ TEST_CASE("an edit of an item reads back, and no other value differs") {
       CHECK(after->tree().value(scale_of(*after), 1).as_double() == scale);
     }
   }
+}
+
+TEST_CASE("a chunk that becomes shorter is written anew, and the others stay") {
+  const auto folder = MemoryFolder::of_corpus("flax/orbax_zarr/run/10/default");
+  const std::string chunk = "dynamic_scale.scale/0";
+  // 150.0 in a block of 4 bytes, and the end in a block of its own.
+  folder->images.at(chunk) = test::bytes_of("\x28\xb5\x2f\xfd\x20\x04\x20\0\0\0\0\x16\x43\x01\0\0"sv);
+  const auto opened = open_item(folder, every_array);
+  CHECK(opened->findings().empty());
+  REQUIRE(opened->tree().value(scale_of(*opened), 1).as_double() == 150);
+  const auto changes = opened->change_parts(std::vector<NodeChange>{{scale_of(*opened), 4096.0, "scale"}});
+  REQUIRE(changes.size() == 1);
+  CHECK(changes[0].change.patches.empty());
+  REQUIRE(changes[0].change.splice);
+  CHECK(changes[0].change.splice->meaning == "scale");
+  folder->apply(*opened, changes);
+  CHECK(folder->images.at(chunk).size() == 13);
+  const auto after = open_item(folder, every_array);
+  CHECK(after->tree().value(scale_of(*after), 1).as_double() == 4096);
+  CHECK(test::differing(opened->tree(), after->tree()) == std::vector<NodeId>{scale_of(*opened)});
 }
 
 TEST_CASE("of arrays in folders only the chosen ones are opened") {
