@@ -91,3 +91,41 @@ TEST_CASE("arrays of many ranks that hold no numbers are told apart by their byt
         }) == 20);
   CHECK(distinct([](std::size_t) { return array<Complex>("complex64", {}); }) == 1);
 }
+
+TEST_CASE("lists of many ranks are told apart by what is in them") {
+  const auto list = [](double last) {
+    Field field;
+    field.name = "scales";
+    field.value = {ValueList{{1.0, "float"}, {last, "float"}}, "list"};
+    return field;
+  };
+  CHECK(distinct([&](std::size_t) { return list(2); }) == 1);
+  CHECK(distinct([&](std::size_t rank) { return list(static_cast<double>(rank)); }) == many);
+}
+
+TEST_CASE("of ranks that disagree it is told in what, where, and what more than half of them have") {
+  const auto told = [](const auto& field_of) {
+    std::vector<Finding> findings;
+    grouped(field_of, findings);
+    REQUIRE(findings.size() == 1);
+    return findings[0].message;
+  };
+  const auto scale = [](double value) {
+    Field field = number(value);
+    field.role = Role::scale;
+    return field;
+  };
+  CHECK(told([&](std::size_t rank) { return scale(rank == 7 ? 2 : 1); }) ==
+        "rank files disagree, in scale first: scale 1.0 in mp_rank_00/model_optim_rng.pt and 38 more; scale 2.0 in "
+        "mp_rank_07/model_optim_rng.pt; the majority, 39 of 40, has scale 1.0");
+  CHECK(told([&](std::size_t rank) { return scale(rank < 20 ? 2 : 1); }) ==
+        "rank files disagree, in scale first: scale 2.0 in mp_rank_00/model_optim_rng.pt and 19 more; scale 1.0 in "
+        "mp_rank_20/model_optim_rng.pt and 19 more");
+  const std::string all = told([&](std::size_t rank) { return scale(rank < 21 ? 99 : static_cast<double>(rank)); });
+  CHECK(all.ends_with("; 16 other states; the majority, 21 of 40, has scale 99.0"));
+  CHECK(told([&](std::size_t rank) {
+          return rank == 0 ? number(1) : array<float>("float32", {1, 2});
+        }) ==
+        "rank files disagree, in scale first: scale none in mp_rank_00/model_optim_rng.pt; scale none in "
+        "mp_rank_01/model_optim_rng.pt and 38 more; the majority, 39 of 40, has scale none");
+}
