@@ -6,6 +6,7 @@
 
 #include "lib/container/orbax/metadata.hpp"
 #include "lib/container/orbax/ocdbt_item.hpp"
+#include "lib/container/orbax/zarr.hpp"
 #include "lib/dialect/stored_items.hpp"
 
 namespace tare {
@@ -18,6 +19,12 @@ std::vector<StoredItem> items_of(const std::vector<std::string>& names) {
   return items;
 }
 
+/// Whether a folder `d` is there that is no array's: what a database keeps its nodes in.
+bool has_database_files(const SourceFolder& folder, const std::vector<std::string>& folders) {
+  return std::ranges::find(folders, "d") != folders.end() && !folder.has(fmt::format("d/{}", zarr2_document)) &&
+         !folder.has(fmt::format("d/{}", zarr3_document));
+}
+
 /// What lies in an item's folder tells which file it is opened by, and that it had a description.
 void tell_of_missing(const SourceFolder& folder, bool is_database, std::vector<Finding>& findings) {
   const std::vector<std::string> folders = folder.folders();
@@ -28,7 +35,7 @@ void tell_of_missing(const SourceFolder& folder, bool is_database, std::vector<F
     findings.push_back({Severity::error, "incomplete-checkpoint",
                         fmt::format("{} is not there, so Orbax cannot load all of it", name), "", ""});
   };
-  if (!is_database && has_folder("ocdbt.process_")) tell(ocdbt_manifest_name);
+  if (!is_database && (has_folder("ocdbt.process_") || has_database_files(folder, folders))) tell(ocdbt_manifest_name);
   if (!folder.has(orbax_metadata_name) && has_folder("array_metadatas")) tell(orbax_metadata_name);
 }
 

@@ -112,7 +112,7 @@ TEST_CASE("what any of eight ranks saved goes on with four and with sixteen as w
   for (std::size_t i = 0; i < policies.size(); ++i) {
     INFO(policies[i]);
     const char* const config = policies[i].c_str();
-    std::vector<Step> steps = random_steps(120, parts);
+    std::vector<Step> steps = random_steps(160, parts);
     steps[steps.size() / 2].way = 0;  // others tell of the step before, which is no part of a state
     Trained alone(config, parts);
     std::vector<std::string> expected;
