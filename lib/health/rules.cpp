@@ -41,8 +41,8 @@ constexpr auto table = std::to_array<Rule>({
     {"nan-gradients", Severity::error, LooksAt::trace, "the gradient norm is no number in steps that were not skipped",
      "No scale mends NaN. Resume from {healthy} and look at the data of that step", look_for_lost_gradients},
     {"zero-loss", Severity::warning, LooksAt::trace, "the loss fell to exactly 0 at once: it may stand for NaN",
-     "`logging_nan_inf_filter=False` prints NaN as such; a loss that truly is below 0.00005 looks the same. Is it NaN, "
-     "resume from {healthy} and look at the data of that step",
+     "`logging_nan_inf_filter=False` prints NaN as such; a loss that truly is below 0.00005 looks the same. If it is "
+     "NaN, resume from {healthy} and look at the data of that step",
      look_for_zero_loss},
     {"diverged", Severity::error, LooksAt::trace, "the loss rose and stayed up",
      "Resume from {healthy} with a lower learning rate, or leave the data of that stretch out", look_for_loss_rise},
