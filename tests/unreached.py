@@ -4,7 +4,7 @@
     tests/unreached.py ROOM...      rooms and their tests: tests/mutation/rooms.json
 
 Builds build/unreached with GCC's counters, runs the tests of all stages, and prints the lines with how many there are.
-Lines that hold no more than braces are counted, and not printed.
+Lines that hold no more than braces are counted, and not printed. `system_calls` sees those of the counters, and fails here.
 """
 import argparse
 import collections
