@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Adds to a folder of cases, for pack.py, a database whose tree is several nodes high, as that of a model of very many arrays is:
-TensorStore writes what a case of Orbax's holds, and arrays beside it, into small nodes.
+TensorStore writes what a case of Orbax's holds, and other keys beside it, into small nodes.
 
     make_ocdbt.py FOLDER
 

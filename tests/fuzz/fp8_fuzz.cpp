@@ -1,6 +1,6 @@
-// FP8 state as a file may hold it: fields of any type and shape in the layout of any framework, or a state of tare's
-// own. Whatever reads or changes such state answers or refuses, and what it writes has the field's form. The input is
-// the layout's number and a drawing for each of its fields, or behind `own_state` a JSON file.
+// FP8 state as a file may hold it: fields of many types and shapes in the layout of each framework, or a state of
+// tare's own. Whatever reads or changes such state answers or refuses, and what it writes has the field's form. The
+// input is the layout's number and a drawing for each of its fields, or behind `own_state` a JSON file.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -184,7 +184,7 @@ void move_into(const FoundScaler& from, const FoundScaler& into) {
   require_same_form(into, IncomingFp8(state).fields_of(into, {}, true));
 }
 
-/// A refusal is an answer.
+/// A refusal is an answer; that an array lacks the element to be changed is none.
 template <typename Work>
 void tried(Work work) {
   try {

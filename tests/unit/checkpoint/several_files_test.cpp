@@ -127,3 +127,17 @@ TEST_CASE("a variable of OneFlow whose elements do not fit its description is co
   scratch.copy("oneflow/external_data/model/pickled_data", "out/pickled_data");
   CHECK(status_of(scratch.path("out")) != Status::ok);  // its folders are not there
 }
+
+TEST_CASE("an Orbax item with a folder d is a database without its manifest, unless d is an array") {
+  namespace fs = std::filesystem;
+  for (const std::string item : {"flax/orbax_zarr/run/10/default", "flax/orbax_zarr3/run/4/default"}) {
+    INFO(item);
+    const Scratch scratch;
+    fs::copy(corpus + item, scratch.path("item"), fs::copy_options::recursive);
+    CHECK_FALSE(has(open_checkpoint(scratch.path("item"), {}), "incomplete-checkpoint"));
+    fs::copy(scratch.path("item/dynamic_scale.scale"), scratch.path("item/d"), fs::copy_options::recursive);
+    CHECK_FALSE(has(open_checkpoint(scratch.path("item"), {}), "incomplete-checkpoint"));
+    for (const char* document : {"item/d/.zarray", "item/d/zarr.json"}) fs::remove(scratch.path(document));
+    CHECK(has(open_checkpoint(scratch.path("item"), {}), "incomplete-checkpoint"));
+  }
+}

@@ -8,6 +8,7 @@
 #include "tests/catch.hpp"
 #include "tests/unit/transaction/scene.hpp"
 #include "tests/unit/transaction/scratch.hpp"
+#include "tests/unit/transaction/splice_edit.hpp"
 
 namespace tare::test {
 namespace {
@@ -18,14 +19,6 @@ constexpr std::uint64_t middle = sparse_bytes / 2;
 
 std::uint64_t stored_bytes(const std::string& path) {
   return static_cast<std::uint64_t>(stat_of(path).st_blocks) * 512;
-}
-
-Bytes read_at(const std::string& path, std::uint64_t offset, std::size_t size) {
-  Bytes bytes(size);
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  REQUIRE(::pread(file, bytes.data(), size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size));
-  ::close(file);
-  return bytes;
 }
 
 /// Data at the beginning, in the middle and at the end; holes between.
@@ -42,12 +35,6 @@ std::string sparse_file(const Scratch& scratch) {
 
 bool has_holes(const std::string& path) {
   return stored_bytes(path) < most_stored;
-}
-
-FileEdit splice_edit(const std::string& path, std::uint64_t offset, std::size_t size, const Bytes& after) {
-  FileEdit edit{path, {{}, {}, Splice{offset, read_at(path, offset, size), after, {}}}, {}};
-  edit.planned = stat_of(path);
-  return edit;
 }
 
 TEST_CASE("a file that is written anew keeps its holes, and so does its undo") {

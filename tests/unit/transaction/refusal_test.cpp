@@ -11,6 +11,7 @@
 #include "tests/status_of.hpp"
 #include "tests/unit/transaction/scene.hpp"
 #include "tests/unit/transaction/scratch.hpp"
+#include "tests/unit/transaction/splice_edit.hpp"
 
 namespace tare::test {
 namespace {
@@ -94,9 +95,7 @@ TEST_CASE(
   CHECK(std::ranges::find(in_place.findings, "hard-link-parted", &Finding::code) == in_place.findings.end());
   const Bytes patched = bytes_of(scratch.path("snapshot.pt"));
   CHECK(patched != old);
-  FileEdit longer{path, {{}, {}, Splice{8, noise(8, 2), noise(9, 3), {}}}, {}};
-  longer.planned = stat_of(path);
-  const Receipt receipt = commit(system_files(), {longer}, {}, options);
+  const Receipt receipt = commit(system_files(), {splice_edit(path, 8, 8, noise(9, 3))}, {}, options);
   const auto parted = std::ranges::find(receipt.findings, "hard-link-parted", &Finding::code);
   REQUIRE(parted != receipt.findings.end());
   CHECK(parted->severity == Severity::warning);

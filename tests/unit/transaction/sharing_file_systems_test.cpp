@@ -8,6 +8,7 @@
 #include "tests/unit/transaction/forwarding_files.hpp"
 #include "tests/unit/transaction/scene.hpp"
 #include "tests/unit/transaction/scratch.hpp"
+#include "tests/unit/transaction/splice_edit.hpp"
 
 namespace tare::test {
 namespace {
@@ -29,12 +30,6 @@ class SharingFiles final : public ForwardingFiles {
   int clones = 0;
 };
 
-FileEdit splice_edit(const std::string& path, std::uint64_t offset, const Bytes& before, const Bytes& after) {
-  FileEdit edit{path, {{}, {}, Splice{offset, before, after, {}}}, {}};
-  edit.planned = stat_of(path);
-  return edit;
-}
-
 TEST_CASE(
     "a file that begins as a clone of the old one is the same as one that was copied, longer or shorter, and back") {
   const Bytes old = noise(5 * page, 1);
@@ -46,7 +41,7 @@ TEST_CASE(
       SharingFiles files;
       const auto at = old.begin() + static_cast<std::ptrdiff_t>(offset);
       const Bytes after = noise(size, 7);
-      commit(files, {splice_edit(path, offset, Bytes(at, at + 8), after)}, {}, sealed());
+      commit(files, {splice_edit(path, offset, 8, after)}, {}, sealed());
       CHECK(files.clones == 1);
       Bytes expected(old.begin(), at);
       expected.insert(expected.end(), after.begin(), after.end());
@@ -71,7 +66,7 @@ TEST_CASE("zeros that come where a clone's old bytes stand are zeros, where the 
   after.insert(after.end(), data.begin(), data.end());
   after.resize(3 * page + 8);  // zeros, data, zeros
   SharingFiles files;
-  commit(files, {splice_edit(path, 0, old, after)}, {}, sealed());
+  commit(files, {splice_edit(path, 0, old.size(), after)}, {}, sealed());
   CHECK(files.clones == 1);
   CHECK(bytes_of(path) == after);
   undo(scope_of(files, path, scratch.folder()));
