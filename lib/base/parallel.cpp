@@ -1,8 +1,11 @@
 #include "lib/base/parallel.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -15,11 +18,31 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_threads = 16;
-/// Tasks that take longer than this, on average, are worth threads: most of it is waiting. One that was only
-/// interrupted is none of them.
+/// Tasks that take longer than this, on average, are worth threads: most of it is waiting. So are quicker ones that
+/// wait (for a disk that syncs). One that was only interrupted is none of them.
 constexpr auto slow_task = std::chrono::microseconds(500);
 constexpr auto longest_interruption = std::chrono::milliseconds(4);
 constexpr auto progress_interval = std::chrono::milliseconds(200);
+
+/// How often this thread has waited, rather than been interrupted.
+std::uint64_t waits_of_this_thread() {
+  struct rusage usage {};
+  getrusage(RUSAGE_THREAD, &usage);
+  return static_cast<std::uint64_t>(usage.ru_nvcsw);
+}
+
+/// Whether the tasks that the calling thread has done since show that others are worth it.
+class Slowness {
+ public:
+  [[nodiscard]] bool shows_in(std::size_t tasks) const {
+    const auto passed = Clock::now() - begin_;
+    return passed > longest_interruption && (passed > slow_task * tasks || waits_of_this_thread() - waits_ > tasks / 2);
+  }
+
+ private:
+  Clock::time_point begin_ = Clock::now();
+  std::uint64_t waits_ = waits_of_this_thread();
+};
 
 class Joined {
  public:
@@ -122,11 +145,11 @@ void for_each_parallel(std::size_t count, const std::function<void(std::size_t)>
   {
     Joined others;
     Progress progress(on_progress);
-    const Clock::time_point begin = Clock::now();
+    const Slowness slowness;
     for (std::size_t own = 1; tasks.do_one(); ++own) {
       const std::size_t left = tasks.left();
-      const bool is_slow = Clock::now() - begin > std::max<Clock::duration>(longest_interruption, slow_task * own);
-      if (!others.is_started() && is_slow && left > 1) others.start(std::min(left, most - 1), [&] { tasks.do_all(); });
+      const bool is_worth_it = !others.is_started() && left > 1 && slowness.shows_in(own);
+      if (is_worth_it) others.start(std::min(left, most - 1), [&] { tasks.do_all(); });
       progress.tell(tasks.done());
     }
   }

@@ -8,9 +8,9 @@ namespace tare {
 
 /// Calls `task` with 0 to `count` - 1, each once. The calling thread does all of it as long as that is fast: reading a
 /// file from a local disk takes less than starting a thread. Where tasks turn out to be slow (a network file system, a
-/// server), up to `most` threads, of 1 on, share them; all have ended when this returns. Where a task throws, no other
-/// is begun, and the first exception is thrown after all have ended. `on_progress` is called now and then, by the
-/// calling thread, with how many are done.
+/// server) or most of them to wait (for a disk that syncs), up to `most` threads, of 1 on, share them; all have ended
+/// when this returns. Where a task throws, no other is begun, and the first exception is thrown after all have ended.
+/// `on_progress` is called now and then, by the calling thread, with how many are done.
 void for_each_parallel(std::size_t count, const std::function<void(std::size_t)>& task,
                        const std::function<void(std::size_t done)>& on_progress, std::size_t most = 16);
 

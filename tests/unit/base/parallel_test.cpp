@@ -43,6 +43,28 @@ TEST_CASE("slow tasks are shared by a bounded number of threads, and progress is
   CHECK(std::is_sorted(progress.begin(), progress.end()));
 }
 
+TEST_CASE("quick tasks that wait are shared, too; those that compute are the caller's") {
+  const auto threads_of = [](std::size_t count, const auto& task) {
+    std::mutex mutex;
+    std::set<std::thread::id> threads;
+    const auto noted = [&](std::size_t) {
+      task();
+      const std::lock_guard lock(mutex);
+      threads.insert(std::this_thread::get_id());
+    };
+    for_each_parallel(count, noted, {});
+    return threads.size();
+  };
+  CHECK(threads_of(400, [] { std::this_thread::sleep_for(std::chrono::microseconds(100)); }) > 1);
+  const auto compute = [] {
+    for (const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(2);
+         std::chrono::steady_clock::now() < end;) {
+      continue;
+    }
+  };
+  CHECK(threads_of(10000, compute) == 1);
+}
+
 TEST_CASE("as many threads as are asked for share what waits") {
   for (const std::size_t most : {1U, 3U, 40U}) {
     std::atomic<std::size_t> running{0};
