@@ -21,6 +21,7 @@ inline Matchers::StringContainsMatcher Contains(const std::string& part) {
   return Matchers::ContainsSubstring(part);
 }
 
+using Matchers::EndsWith;
 using Matchers::StartsWith;
 
 }  // namespace Catch

@@ -209,7 +209,7 @@ TEST_CASE("memory that the GPU does not reach is refused by name: tensors, outpu
   const kernels::Tensor both[] = {values.tensor(), {host.data(), 8, Dtype::f32, 0}};
   const kernels::Tensor devices[] = {values.tensor(), values.tensor()};
   const auto refused = [](const char* place) {
-    return Catch::Matchers::Contains(std::string(place) + " is memory of the host, and this computes on cuda:0");
+    return Catch::Contains(std::string(place) + " is memory of the host, and this computes on cuda:0");
   };
   CHECK_THROWS_WITH(scaler->make_grads(both), refused("tensor 1"));
   CHECK_THROWS_WITH(scaler->observe(both, nullptr), refused("tensor 1"));

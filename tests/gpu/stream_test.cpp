@@ -151,6 +151,6 @@ TEST_CASE("an error that another kernel left behind is told as somebody else's",
     list.run({}, stream);
     FAIL("nothing was said");
   } catch (const cuda::Failure& failure) {
-    CHECK_THAT(failure.what(), Catch::Matchers::Contains("an earlier kernel of this process went wrong"));
+    CHECK_THAT(failure.what(), Catch::Contains("an earlier kernel of this process went wrong"));
   }
 }

@@ -104,6 +104,7 @@ OFFENCES = [
      "Form is in the unnamed namespace of lib/dialect/alike.cpp, too"),
     ("kernels/cuda/more.cu", "namespace {\n}  // namespace\n",
      "kernels/cuda/more.cu:1: an unnamed namespace: give it the file's name, inline namespace more_cu"),
+    ("tests/words_test.cpp", "CHECK_THAT(said, Catch::Matchers::EndsWith(end));\n", "Catch::Matchers is not in both majors"),
     ("lib/attic/old.hpp", "\n", "its room has no arrows"),
     ("lib/base/long.cpp", "\n" * 601, "601 lines, at most 600"),
     ("src/main.cpp", "\n", "src: does not belong at the top"),

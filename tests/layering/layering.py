@@ -102,6 +102,8 @@ TOP_LEVEL = {"lib", "capi", "kernels", "tools", "tests", "build", "CMakeLists.tx
              "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE"}
 # Sources of a room that are never compiled as one with its others: of a module, of one of two programs.
 APART = ["lib/*/*_module", "tools/local", "tools/remote"]
+# What both majors of Catch2 have, one of them by tests/catch.hpp.
+CATCH_WORDS = {"Approx", "Contains", "EndsWith", "Session", "StartsWith"}
 LINES_MAX = 600
 CODE = {".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hpp"}
 COUNTED = CODE | {".py", ".sh", ".txt", ".cmake"}
@@ -255,6 +257,11 @@ def kernel_offences(root, path):
             yield f"{path}:{number}: an unnamed namespace: give it the file's name, inline namespace {pathlib.PurePath(path).stem}_cu"
 
 
+def catch_offences(root, path):
+    for word in sorted(set(re.findall(r"\bCatch::(\w+)", (root / path).read_text())) - CATCH_WORDS):
+        yield f"{path}: Catch::{word} is not in both majors of Catch2: let tests/catch.hpp give it"
+
+
 def link_offences(root, path):
     """tare_room(NAME LINKS...) links what the includes may name, and nothing else."""
     for name, links in ROOM.findall((root / path).read_text()):
@@ -288,6 +295,8 @@ def offences(root):
             yield f"{path}: its room has no arrows: give it some in {pathlib.Path(__file__).name}"
         if path.endswith("CMakeLists.txt"):
             yield from link_offences(root, path)
+        if path.startswith("tests/") and path != "tests/catch.hpp" and pathlib.PurePath(path).suffix in CODE:
+            yield from catch_offences(root, path)
         if path.endswith((".cu", ".cuh")):
             yield from kernel_offences(root, path)
     sources = {path: Source(root, path) for path in files if pathlib.PurePath(path).suffix in CODE and room_of(path)}

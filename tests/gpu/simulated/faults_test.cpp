@@ -45,7 +45,7 @@ TEST_CASE("an error that stays with the device is told as an earlier kernel's") 
   cuda::DeviceScaler scaler(0, torch_at(1));
   for (const cudaError_t error : {cudaErrorIllegalAddress, cudaErrorContained}) {
     fail_a_launch(0, error);
-    CHECK_THROWS_WITH(scaler.obey({}, stream), Catch::Matchers::Contains("an earlier kernel of this process"));
+    CHECK_THROWS_WITH(scaler.obey({}, stream), Catch::Contains("an earlier kernel of this process"));
   }
 }
 
@@ -54,13 +54,12 @@ TEST_CASE("a driver that is too old is told with the one that is needed") {
   cuda::DeviceScaler scaler(0, torch_at(1));
   fail_a_launch(0, cudaErrorInsufficientDriver);
   const std::string major = std::to_string(CUDART_VERSION / 1000);
-  CHECK_THROWS_WITH(
-      scaler.obey({}, stream),
-      Catch::Matchers::Contains("the driver found is one for CUDA 12.2, needed is one for CUDA " + major));
+  CHECK_THROWS_WITH(scaler.obey({}, stream),
+                    Catch::Contains("the driver found is one for CUDA 12.2, needed is one for CUDA " + major));
 }
 
 TEST_CASE("a stream that is not the device's own is told of") {
   cuda::DeviceScaler scaler(0, torch_at(1));
   const auto nobodys = reinterpret_cast<cudaStream_t>(std::uintptr_t{0x10});
-  CHECK_THROWS_WITH(scaler.obey({}, nobodys), Catch::Matchers::Contains("primary context"));
+  CHECK_THROWS_WITH(scaler.obey({}, nobodys), Catch::Contains("primary context"));
 }

@@ -206,9 +206,8 @@ TEST_CASE("ranks on a GPU whose replicated gradients are not as many are all tol
   world.all[0]->grads->observe(world.streams[0]);
   list->observe(world.streams[1]);
   for (std::size_t rank = 0; rank < 2; ++rank) {
-    CHECK_THROWS_WITH(
-        world.all[rank]->scaler->scale(world.streams[rank]),
-        Catch::Matchers::Contains("the ranks of the comm are not at the same number of values: from 4 to 5, and"));
+    CHECK_THROWS_WITH(world.all[rank]->scaler->scale(world.streams[rank]),
+                      Catch::Contains("the ranks of the comm are not at the same number of values: from 4 to 5, and"));
   }
   CHECK(state_to_json(other.scaler->save(world.streams[1])) == before);
   world.make(1, {false, false});
@@ -251,9 +250,8 @@ TEST_CASE("ranks on a GPU that part are told by the next call that waits, once, 
   for (const auto& one : world.all) one->fill({{infinity}});
   for (std::size_t rank = 0; rank < 2; ++rank) world.all[rank]->grads->unscale_and_update(world.streams[rank]);
   for (std::size_t rank = 0; rank < 2; ++rank) {
-    CHECK_THROWS_WITH(
-        world.all[rank]->scaler->scale(world.streams[rank]),
-        Catch::Matchers::Contains("the ranks of the comm are not at the same scale: from 8.0 to 65536.0"));
+    CHECK_THROWS_WITH(world.all[rank]->scaler->scale(world.streams[rank]),
+                      Catch::Contains("the ranks of the comm are not at the same scale: from 8.0 to 65536.0"));
     std::int32_t noop = 0;
     must(cudaMemcpy(&noop, world.all[rank]->grads->pointer(Shown::noop), sizeof noop, cudaMemcpyDeviceToHost));
     CHECK(noop == 1);
@@ -299,14 +297,14 @@ TEST_CASE("a comm for another place, and another NCCL than is known, are refused
   say_nccl_device(1);
   const auto elsewhere = communicator_of_nccl(nccl.comm(0));
   CHECK_THROWS_WITH(gpu.scaler->set_communicator(elsewhere, Gradients::sharded),
-                    Catch::Matchers::Contains("one of NCCL's on cuda:1, and this computes on cuda:0"));
+                    Catch::Contains("one of NCCL's on cuda:1, and this computes on cuda:0"));
   say_nccl_device(-1);
   CHECK(status_of([&] { communicator_of_nccl(nccl.comm(0)); }) == Status::invalid_argument);
   say_nccl_device(0);
   for (const auto& [version, told] : {std::pair{2804, "2.8.4"}, {30001, "3.0.1"}}) {
     say_nccl_version(version);
     CHECK_THROWS_WITH(communicator_of_nccl(nccl.comm(0)),
-                      Catch::Matchers::Contains(std::string("the NCCL of this process is ") + told));
+                      Catch::Contains(std::string("the NCCL of this process is ") + told));
   }
   say_nccl_version(20900);
   CHECK(communicator_of_nccl(nccl.comm(0)) != nullptr);
