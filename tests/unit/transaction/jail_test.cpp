@@ -227,7 +227,7 @@ class Enemy {
         fs::create_symlink("../../outside/store/pending", at);
         return;
       case 5:
-        ::link(jail_.scratch().path("ckpt/setuid.pt").c_str(), at.c_str());
+        fs::create_hard_link(jail_.scratch().path("ckpt/setuid.pt"), at);
         return;
       case 6:
         fs::create_directory(at);
