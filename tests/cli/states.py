@@ -68,6 +68,9 @@ def try_verbs(tare, command, folder, name, ending, scaler):
     require(float(command("get", path, "scale").out) == saved["scale"], name, "get", command("get", path, "scale"))
     require(command("attest", path).code == DONE, command("attest", path))
 
+    answer = command("edit", path, "scale=inf", "--force", "--yes")
+    require(answer.code == REFUSED and path.read_bytes() == original, name, "takes a scale that the library does not:", answer)
+
     twin = folder / f"twin-{name}.{ending}"
     twin.write_bytes(original)
     wanted = saved["scale"] / 2
