@@ -43,7 +43,7 @@ with_qemu() {
   wait $process
 }
 
-# within ROOT COMMAND...: in the chroot, with /proc and /dev, which are gone with the command.
+# within ROOT COMMAND...: in the chroot, with /proc, /dev and /sys, which are gone with the command.
 within() {
   local root=$1 emulated=()
   shift
@@ -51,7 +51,7 @@ within() {
   # shellcheck disable=SC2016
   "${emulated[@]}" unshare --mount bash -c '
     root=$1; shift
-    mount --rbind /proc "$root/proc" && mount --rbind /dev "$root/dev" &&
+    mount --rbind /proc "$root/proc" && mount --rbind /dev "$root/dev" && mount --rbind /sys "$root/sys" &&
       exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
         CMAKE_BUILD_PARALLEL_LEVEL="$(nproc)" "$@"' bash "$root" "$@"
 }

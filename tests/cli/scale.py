@@ -175,7 +175,7 @@ def states_in_hdf5(tare, folder):
 
 def histories_filled(tare, folder):
     """A fill is one value and a range, in memory and wherever it goes; what changes is held as it was and as it becomes."""
-    model, count, length = folder / "model.pt", 400, 1024
+    model, count, length = folder / "model.pt", 800, 1024
     make_scale.fp8_modules(model, count, length)
     plain = tare("inspect", model)
     changes_kib = count * length * 5 * 4 >> 10

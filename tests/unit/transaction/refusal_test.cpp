@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <new>
 
@@ -9,6 +10,7 @@
 #include "lib/transaction/undo.hpp"
 #include "tests/catch.hpp"
 #include "tests/status_of.hpp"
+#include "tests/unit/transaction/forwarding_files.hpp"
 #include "tests/unit/transaction/scene.hpp"
 #include "tests/unit/transaction/scratch.hpp"
 #include "tests/unit/transaction/splice_edit.hpp"
@@ -34,6 +36,21 @@ Scene scene_named(const std::string& name) {
   FAIL("no scene " << name);
   return all_scenes().front();
 }
+
+/// A disk on which one file cannot be written.
+class DamagedDisk final : public ForwardingFiles {
+ public:
+  explicit DamagedDisk(const std::string& path) : inode_(stat_of(path).st_ino) {}
+
+  std::int64_t pwrite(int descriptor, ByteView from, std::uint64_t offset) override {
+    struct stat status {};
+    const bool is_damaged = fstat(descriptor, status) == 0 && status.st_ino == inode_;
+    return is_damaged ? -EIO : ForwardingFiles::pwrite(descriptor, from, offset);
+  }
+
+ private:
+  ino_t inode_;
+};
 
 TEST_CASE("a file that changed since it was planned is refused: bytes, time, size or inode") {
   const Scratch scratch;
@@ -81,6 +98,23 @@ TEST_CASE("a file with several names is refused unless that is meant") {
   options.allow_hard_links = true;
   edit(path, 8, noise(8, 2), "1.0", options);
   CHECK(bytes_of(scratch.path("snapshot.pt")) == bytes_of(path));
+}
+
+TEST_CASE("a file with several names that was patched is taken back where the next file cannot be written") {
+  const Scratch scratch;
+  const Bytes old = noise(100, 1);
+  const std::string path = scratch.write("rank0.pt", old);
+  const std::string other = scratch.write("rank1.pt", old);
+  std::filesystem::create_hard_link(path, scratch.path("snapshot.pt"));
+  DamagedDisk files(other);
+  TransactionOptions options;
+  options.allow_hard_links = true;
+  const Error error = failure(files, {patch_edit(path, 8, noise(8, 2)), patch_edit(other, 8, noise(8, 2))}, options);
+  CHECK(error.status == Status::io);
+  CHECK(std::string(error.what()).find("rolling back was stopped") == std::string::npos);
+  CHECK(bytes_of(path) == old);
+  CHECK(bytes_of(scratch.path("snapshot.pt")) == old);
+  CHECK(names_in(scratch.folder()) == std::vector<std::string>{"rank0.pt", "rank1.pt", "snapshot.pt"});
 }
 
 TEST_CASE(
