@@ -123,7 +123,7 @@ TEST_CASE("a start from 2^32 that overflows until it fits is a search") {
 }
 
 TEST_CASE(
-    "overflows that DeepSpeed tells line by line and counts again in its report are one each: no scale is stuck") {
+    "overflows that DeepSpeed tells line by line and counts again in its report are one each, and no scale is stuck") {
   MadeRun run("deepspeed-log");
   double scale = 0x1p32;
   for (int i = 0; i < 16; ++i, scale /= 2) {

@@ -115,7 +115,7 @@ void check_recovery(Found& world, const Bytes& found, const Bytes& old, FileStat
   CHECK(world.disk.has("/run/ckpt/.tare/pending") == is_strange);
 }
 
-TEST_CASE("recovery overwrites a file only where every changed place holds old or new bytes: all pairs of places") {
+TEST_CASE("recovery overwrites a file only where every changed place holds old or new bytes, by all pairs of places") {
   const Bytes old = Found::with(exchanged(1)[0].bytes, exchanged(3)[0].bytes, {});
   for (const Part& first : exchanged(1)) {
     for (const Part& second : exchanged(3)) {
@@ -127,7 +127,7 @@ TEST_CASE("recovery overwrites a file only where every changed place holds old o
   }
 }
 
-TEST_CASE("recovery overwrites a file only where its end is old, new or partly written: all pairs with its bytes") {
+TEST_CASE("recovery overwrites a file only where its end is old, new or partly written, by all pairs with its bytes") {
   struct Case {
     std::uint64_t before, after;
     std::vector<Part> ends;
