@@ -13,8 +13,11 @@
 #include "lib/base/crc32c.hpp"
 #include "tests/catch.hpp"
 #include "tests/places.hpp"
+#include "tests/unit/container/archive_writer.hpp"
+#include "tests/unit/container/image.hpp"
 
 using namespace tare;
+using namespace tare::test;
 using namespace std::string_literals;
 namespace fs = std::filesystem;
 
@@ -162,6 +165,13 @@ TEST_CASE("files, bytes and calls are counted") {
   CHECK(found.bytes == fs::file_size(real) + 2);
   CHECK(found.documents == 2);
   CHECK(found.calls > 0);
+  // An archive of no framework is one, and each of its members.
+  ArchiveWriter zip;
+  zip.add("a.json", bytes_of("{}"));
+  zip.add("b.json", bytes_of("{}"));
+  zip.finish();
+  folder.write("some.zip", std::string(as_text(zip.bytes())));
+  CHECK(folder.attested().documents == 5);
 }
 
 TEST_CASE("a pickle that no format is recognised in is told, whichever opcode it begins with") {
@@ -322,6 +332,18 @@ TEST_CASE("every item of a distributed checkpoint is looked at, and every byte o
   const Attestation found = folder.attested();
   REQUIRE(found.unread.size() == before + 1);
   CHECK_THAT(found.unread.back().why, Catch::Contains("14 bytes are in no item"));
+  fs::resize_file(data, fs::file_size(data) - 14);
+
+  // Between two items, too: the first, a weight, is one byte shorter than the distance to the second.
+  const fs::path metadata = folder.path() / "dcp" / ".metadata";
+  std::string shorter = read_file(metadata);
+  const std::size_t length = shorter.find("M\x69\x06");
+  REQUIRE(length != std::string::npos);
+  shorter[length + 1] = '\x68';
+  std::ofstream(metadata, std::ios::binary) << shorter;
+  const Attestation with_gap = folder.attested();
+  CHECK(std::ranges::any_of(with_gap.unread,
+                            [](const Unread& unread) { return unread.why.ends_with(": 1 bytes are in no item"); }));
 }
 
 TEST_CASE("every item of a distributed checkpoint that went through a transform is told, not the first one alone") {

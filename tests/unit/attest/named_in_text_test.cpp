@@ -1,8 +1,11 @@
 // What JSON and YAML name for a loader to call, however it is written; and that texts which only look so are texts.
 #include <algorithm>
 
+#include "lib/base/limits.hpp"
 #include "lib/base/text.hpp"
 #include "tests/unit/attest/told.hpp"
+#include "tests/unit/container/archive_writer.hpp"
+#include "tests/unit/container/image.hpp"
 
 using namespace tare;
 using namespace tare::test;
@@ -143,6 +146,33 @@ TEST_CASE("base64 is read as each of its readers would, whatever stands between 
   std::ranges::replace(for_urls, '+', '-');
   std::ranges::replace(for_urls, '/', '_');
   CHECK(judged(for_urls));
+}
+
+TEST_CASE("an archive in base64 is as good as its members, torch's or not, and ends where its readers say") {
+  const auto judged = [](const std::string& digits) {
+    return told(json_of(":serialized:", "\"" + digits + "\""), ".json");
+  };
+  const auto zip_of = [](const std::string& name, const std::string& member) {
+    ArchiveWriter zip;
+    zip.add(name, bytes_of(member));
+    zip.add("last", Bytes(2));
+    zip.finish();
+    return std::string(as_text(zip.bytes()));
+  };
+  for (const std::string name : {"archive/data.pkl", "data.pkl", "model/policy.pth"}) {
+    INFO(name);
+    CHECK(says(judged(base64(zip_of(name, call))), "dangerous os.system"));
+  }
+  // Whose zip ends with a group that is filled up: readers that stop there have it, others what stands behind it, too.
+  const auto a_name = [&](std::size_t size) { return zip_of(std::string(size, 'a'), call); };
+  for (std::size_t size = 1; size <= 3; ++size) {
+    const std::string digits = base64(a_name(size));
+    INFO(digits);
+    if (digits.ends_with("=")) {
+      CHECK(says(judged(digits + std::string(limits::max_end_record_distance * 2, 'A')), "dangerous os.system"));
+    }
+  }
+  CHECK(says(judged(base64("PK\x03\x04" + std::string(40, 'x'))), "zip"));
 }
 
 TEST_CASE("a Keras model alone in JSON is judged as in its archive") {
