@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "lib/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/container/image.hpp"
 
@@ -41,4 +42,27 @@ TEST_CASE("a list that holds itself is kept once where it is cut out and fetched
   REQUIRE(kept.left.size() == 1);
   CHECK(as_text(kept.left[0]) == list + "0");
   CHECK(kept.elsewhere.empty());
+}
+
+TEST_CASE(
+    "a text or a class that is cut out and fetched elsewhere by its slot's name stands there; what has parts is "
+    "refused") {
+  const std::string front = "\x80\2]q\0("s;
+  for (const std::string& atom : {"X\1\0\0\0aq\5"s, "\x8c\1aq\5"s, "cos\nfspath\nq\5"s}) {
+    INFO(atom);
+    const std::string text = front + atom + "h\5\x65.";
+    const Bytes bytes = bytes_of(text);
+    const Span cut{front.size(), atom.size()};
+    const KeptMemo kept = kept_memo(bytes, 0, bytes.size(), std::span(&cut, 1));
+    REQUIRE(kept.left.size() == 1);
+    CHECK(kept.left[0].empty());
+    REQUIRE(kept.elsewhere.size() == 1);
+    CHECK(kept.elsewhere[0].place.offset == cut.end());
+    CHECK(kept.elsewhere[0].place.size == 2);
+    CHECK(as_text(kept.elsewhere[0].after) == atom);
+  }
+  const std::string list = "]q\5";
+  const Bytes bytes = bytes_of(front + list + "h\5\x65.");
+  const Span cut{front.size(), list.size()};
+  CHECK_THROWS_AS(kept_memo(bytes, 0, bytes.size(), std::span(&cut, 1)), Error);
 }

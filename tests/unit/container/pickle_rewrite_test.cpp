@@ -195,6 +195,27 @@ TEST_CASE("an empty dict takes entries, and None a dict, in every protocol") {
   }
 }
 
+TEST_CASE("values that stand one behind the other are exchanged together") {
+  const Written list("\x80\x02]q\0(K\x01K\x02K\x03\x65."s);
+  const auto items = list.pickle.tree.items(list.pickle.tree.root);
+  const std::vector<NodeChange> changes = {{items[0], NewDocument{{entries}}, "first"},
+                                           {items[1], NewDocument{{entries}}, "second"}};
+  const Pickle after = reread(rewrite_pickle(list.pickle, 0, list.tensors, changes).pickle);
+  const auto exchanged = after.tree.items(after.tree.root);
+  REQUIRE(exchanged.size() == 3);
+  for (std::size_t i = 0; i < 2; ++i) check_entries(after.tree, exchanged[i]);
+  CHECK(std::get<Integer>(after.tree.value(exchanged[2], 1).data).value == 3);
+}
+
+TEST_CASE("a value and a part of it are not exchanged together") {
+  const Written list("\x80\x02]q\0(]q\1K\x01\x61K\x02\x65."s);
+  const NodeId inner = list.pickle.tree.items(list.pickle.tree.root)[0];
+  const std::vector<NodeChange> changes = {{inner, NewDocument{{entries}}, "the list"},
+                                           {list.pickle.tree.items(inner)[0], NewDocument{{entries}}, "its item"}};
+  const auto both = [&] { rewrite_pickle(list.pickle, 0, list.tensors, changes); };
+  CHECK_THROWS_WITH(both(), "its item: is shared with another value that goes");
+}
+
 TEST_CASE("a stream that was made and filled becomes None, and what was not filled, or is no object, is refused") {
   const auto holding = [](const std::string& value) {
     return Written("\x80\x03}(X\x05\0\0\0state"s + value + "X\x01\0\0\0nK\x03u."s);
