@@ -27,7 +27,7 @@ TEST_CASE("a part of a path is renamed wherever it stands whole between dots, an
         Case{"b", "b", "x", "x"}, Case{"ab.b.ba", "b", "x", "ab.x.ba"}, Case{"b.b.b", "b", "bb", "bb.bb.bb"},
         Case{"a.b.c", "a.b", "z", "z.c"}, Case{"xa.b", "a.b", "z", "xa.b"}, Case{"a.bx", "a.b", "z", "a.bx"},
         Case{"b.b.b", "b.b", "z", "z.b"}, Case{"a.b.c", "", "z", "a.b.c"}, Case{"a.b.c", "d", "z", "a.b.c"},
-        Case{"bb.b", "b", "x", "bb.x"}, Case{"", "b", "x", ""}}) {
+        Case{"bb.b", "b", "x", "bb.x"}, Case{"", "b", "x", ""}, Case{"b.c.b", "b", "a.b", "a.b.c.a.b"}}) {
     INFO(path << " with " << from << " as " << to);
     CHECK(renamed(path, from, to) == after);
   }
