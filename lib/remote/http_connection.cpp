@@ -12,7 +12,6 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/letters.hpp"
-#include "lib/base/sha256.hpp"
 #include "lib/remote/inside.hpp"
 #include "lib/remote/s3_signature.hpp"
 #include "lib/remote/url.hpp"
@@ -89,12 +88,6 @@ HeaderLines say(CURL* curl, const std::vector<std::string>& lines) {
   return headers;
 }
 
-/// Requests that libcurl signs in another order than S3.
-bool is_copy(const HttpRequest& request) {
-  return std::any_of(request.lines.begin(), request.lines.end(),
-                     [](const std::string& line) { return line.starts_with("x-amz-copy-source:"); });
-}
-
 /// As S3 wants it, the body with it.
 HeaderLines sign(CURL* curl, const S3Settings& settings, const HttpRequest& request, const std::string& url) {
   std::vector<std::string> lines;
@@ -103,14 +96,7 @@ HeaderLines sign(CURL* curl, const S3Settings& settings, const HttpRequest& requ
     lines.push_back(fmt::format("x-amz-security-token: {}", settings.session_token));
   }
   lines.insert(lines.end(), request.lines.begin(), request.lines.end());
-  if (is_copy(request) || settings.signature != S3Settings::Signature::amazon) {
-    return say(curl, signed_lines(settings, {request.method, url, request.body, std::move(lines)}, std::time(nullptr)));
-  }
-  curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, fmt::format("aws:amz:{}:s3", settings.region).c_str());
-  curl_easy_setopt(curl, CURLOPT_USERNAME, settings.access_key.c_str());
-  curl_easy_setopt(curl, CURLOPT_PASSWORD, settings.secret_key.c_str());
-  lines.push_back(fmt::format("x-amz-content-sha256: {}", sha256_of(request.body)));
-  return say(curl, lines);
+  return say(curl, signed_lines(settings, {request.method, url, request.body, std::move(lines)}, std::time(nullptr)));
 }
 
 /// A method of its own, and a body, which goes at once: nobody is asked whether it may.

@@ -59,11 +59,21 @@ struct UrlParts {
   std::string_view host, path, query;
 };
 
+/// The host with its port, as a request names it: without the one that its scheme has anyway.
+std::string_view host_named_in(std::string_view host, std::string_view scheme) {
+  for (const auto& [of, port] : {std::pair(std::string_view("https"), std::string_view(":443")), {"http", ":80"}}) {
+    if (scheme == of && host.ends_with(port)) host.remove_suffix(port.size());
+  }
+  return host;
+}
+
 UrlParts parts_of(std::string_view url) {
-  const std::size_t host = url.find("://") + 3;
+  const std::size_t scheme = url.find("://");
+  const std::size_t host = scheme + 3;
   const std::size_t path = std::min(url.find_first_of("/?", host), url.size());
   const std::size_t query = std::min(url.find('?', path), url.size());
-  return {url.substr(host, path - host), url.substr(path, query - path), url.substr(std::min(query + 1, url.size()))};
+  return {host_named_in(url.substr(host, path - host), url.substr(0, scheme)), url.substr(path, query - path),
+          url.substr(std::min(query + 1, url.size()))};
 }
 
 /// Without the blanks around it; of several in a row one.

@@ -1,5 +1,6 @@
-// AWS signature version 4, from its public description, for requests whose headers libcurl sorts otherwise; and
-// Google's, which is the same under other names.
+// AWS signature version 4, from its public description, and Google's, which is the same under other names. What libcurl
+// signs by itself differs with its release: 7.88 sorts some headers otherwise than S3, 8.14 spells some queries and
+// paths otherwise.
 #pragma once
 
 #include <ctime>
@@ -19,8 +20,7 @@ struct ToSign {
   std::vector<std::string> lines;  ///< "name: value", each name once
 };
 
-/// The lines, and those that sign them all. libcurl orders whole lines: "x-amz-copy-source-range:" before
-/// "x-amz-copy-source:", since '-' comes before ':'; names alone are what counts.
+/// The lines, and those that sign them all, by their names in order.
 std::vector<std::string> signed_lines(const S3Settings& settings, const ToSign& request, std::time_t now);
 
 }  // namespace tare

@@ -8,12 +8,13 @@
 set -euo pipefail
 mpiexec=$1 ranks=$2 expected=$3
 shift 3
-# Open MPI's; MPICH has no such questions.
+# Open MPI's, of release 4 and (PRTE) 5; MPICH has no such questions.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export TARE_RANKS=$ranks OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader OMPI_MCA_pml=ob1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 
 status=0
-said=$(timeout 900 "$mpiexec" -n "$ranks" "$@" 2>&1) || status=$?
+said=$(timeout 900 "$mpiexec" -n "$ranks" "$@" 2>&1 | tr -d '\0'; exit "${PIPESTATUS[0]}") || status=$?
 echo "$said"
 [ "$status" -ne 124 ] || { echo "not over after 900 seconds"; exit 1; }
 if [[ $said == *'[alone]'* ]]; then

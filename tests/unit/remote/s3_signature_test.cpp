@@ -55,6 +55,15 @@ TEST_CASE("an object is written with the signature that S3's documentation works
   CHECK(authorization("PUT", at("/test%24file.text"), lines, "Welcome to Amazon S4.").signature != found.signature);
 }
 
+TEST_CASE("a port is signed where the request names it: not where its scheme has it anyway") {
+  const auto signature = [](const std::string& host) { return authorization("GET", host + "/key").signature; };
+  CHECK(signature("https://store:443") == signature("https://store"));
+  CHECK(signature("http://store:80") == signature("http://store"));
+  CHECK(signature("https://store:80") != signature("https://store"));
+  CHECK(signature("http://store:443") != signature("http://store"));
+  CHECK(signature("http://store:9000") != signature("http://store"));
+}
+
 TEST_CASE("a name in the query that has no value is signed with an empty one") {
   const std::string wanted = "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543";
   CHECK(authorization("GET", at("/?lifecycle")).signature == wanted);
