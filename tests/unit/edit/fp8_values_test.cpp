@@ -1,5 +1,6 @@
 #include "lib/edit/fp8_values.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include "lib/base/error.hpp"
@@ -71,17 +72,34 @@ TEST_CASE("an element that an array does not have is no change of it") {
   CHECK_THROWS_WITH(std::move(changes).take(), "scale_fwd: has 3 elements, none of number 3");
 }
 
+TEST_CASE("a scale is any positive number of float32's range, the least and the largest of it, too") {
+  using Limits = std::numeric_limits<float>;
+  for (const double scale : {1.0, double{Limits::max()}, double{Limits::min()}, double{Limits::denorm_min()}}) {
+    CHECK_NOTHROW(require_scale(scale));
+  }
+  const double above = std::nextafter(double{Limits::max()}, std::numeric_limits<double>::infinity());
+  for (const double none : {0.0, -1.0, above, std::numeric_limits<double>::infinity(), std::nan("")}) {
+    CHECK_THROWS_WITH(require_scale(none), Catch::Contains("is no scale"));
+  }
+}
+
 TEST_CASE("columns of several matrix products are regrouped where all that is there has such columns, else refused") {
-  const auto grouped = [](Field inverses) {
+  const auto grouped = [](Field inverses, TeRelease release = {2, 4}) {
     FoundScaler state;
     state.dialect = &transformer_engine_state;
     state.path = "a._extra_state";
     state.fields = {floats("scale_fwd", {1, 2, 3, 4, 5, 6}), floats("amax_history_fwd", {1, 2, 3, 4, 5, 6}, {1, 6}),
                     floats("scale_bwd", {1, 2, 3, 4}), floats("amax_history_bwd", {1, 2, 3, 4}, {1, 4}),
                     std::move(inverses)};
-    return regrouped_fp8(state, {2, 4});
+    return regrouped_fp8(state, release);
   };
-  CHECK(numbers(grouped(floats("scale_inv_fwd", {1, 2, 3, 4, 5, 6})), "scale_inv_fwd") == Numbers{1, 3, 5, 2, 4, 6});
+  const Field inverses = floats("scale_inv_fwd", {1, 2, 3, 4, 5, 6});
+  for (const TeRelease by_product : {TeRelease{2, 3}, TeRelease{2, 4}, TeRelease{3, 0}}) {
+    CHECK(numbers(grouped(inverses, by_product), "scale_inv_fwd") == Numbers{1, 3, 5, 2, 4, 6});
+  }
+  for (const TeRelease by_role : {TeRelease{1, 14}, TeRelease{2, 2}}) {
+    CHECK(numbers(grouped(inverses, by_role), "scale_inv_fwd") == Numbers{1, 4, 2, 5, 3, 6});
+  }
   Field complex;
   complex.name = "scale_inv_fwd";
   complex.value = {PackedArray{element_type("complex64"), {6}, Bytes(48)}, "tensor:complex64[6]"};
@@ -101,6 +119,13 @@ TEST_CASE("columns of one matrix product have one order, and are not regrouped")
   for (const TeRelease release : {TeRelease{2, 2}, TeRelease{2, 3}}) {
     CHECK_THROWS_WITH(regrouped_fp8(state, release), Catch::Contains("has one matrix product"));
   }
+}
+
+TEST_CASE("a history of another length has the rows from the front, zeros behind them, and as many columns as before") {
+  FoundScaler state = state_of();
+  state.fields[2] = floats("amax_history_fwd", {1, 2, 3, 4, 5, 6}, {2, 3});
+  CHECK(numbers(resized_fp8(state, 4, {}), "amax_history_fwd") == Numbers{1, 2, 3, 4, 5, 6, 0, 0, 0, 0, 0, 0});
+  CHECK(numbers(resized_fp8(state, 1, {}), "amax_history_fwd") == Numbers{1, 2, 3});
 }
 
 TEST_CASE("a recipe's number goes by its own name and stays what it is, and yes or no is no value of a tensor") {

@@ -107,6 +107,16 @@ TEST_CASE("a manifest that cannot be read is refused: it vouches for the files a
   }
 }
 
+TEST_CASE("that a file is read whole is announced of large ones alone") {
+  const Scratch scratch;
+  scratch.write("__0_0.distcp", "0123456789");
+  scratch.write("integrity.json", manifest(digest("0123456789")));
+  IntegrityOptions options;
+  options.announce = [](const std::string& line) { FAIL("announced: " << line); };
+  const FileEdit edit = edit_of(scratch, "__0_0.distcp", {{{2, bytes("23"), bytes("ab"), ""}}, {}, {}});
+  CHECK(renewed_manifests({edit}, options).size() == 1);
+}
+
 TEST_CASE("a manifest of another algorithm is refused") {
   const Scratch scratch;
   scratch.write("__0_0.distcp", "0123456789");
