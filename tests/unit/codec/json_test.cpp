@@ -172,6 +172,19 @@ TEST_CASE("lerobot's scaler_state.json is read, and written for torch alone") {
   CHECK_THROWS_WITH(state_to_json(nemo, JsonShape::lerobot), Contains("policy \"nemo\""));
 }
 
+TEST_CASE("what has four of lerobot's five names is no state") {
+  const std::string members[] = {R"("scale":32768.0)", R"("growth_factor":2.0)", R"("backoff_factor":0.5)",
+                                 R"("growth_interval":2000)", R"("_growth_tracker":12)"};
+  for (const std::string& missing : members) {
+    std::string text = "{";
+    for (const std::string& member : members) {
+      if (member != missing) text += (text.size() > 1 ? "," : "") + member;
+    }
+    INFO("without " << missing);
+    CHECK_THROWS_WITH(state_from_json(text + "}", "x"), "x: no \"fields\"");
+  }
+}
+
 TEST_CASE("a state that is too big for JSON is refused before it is expanded") {
   const auto refused = [](const StateArray& array) {
     ScalerState state;
