@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Does the README's two commands on bare systems, each in a chroot, and prints a table of what came of it.
 #
-#   tests/platforms.sh [--smoke] [PLATFORM...]     debian12 debian13 ubuntu2204 ubuntu2404; default: the two of Debian
+#   tests/platforms.sh [--smoke] [PLATFORM...]     debian12 debian13 ubuntu2404; default: the two of Debian
 #
 # --smoke: the demo alone, which builds the command and uses it. The chroots are kept in build/platforms, or where
 # TARE_PLATFORMS says, with what was built in them. Exit 77, and a line that says why, where there can be none: without
