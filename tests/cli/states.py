@@ -255,6 +255,12 @@ def try_packed_fp8(tare, command, folder, corpus):
     for _ in range(2):
         require(command("undo", path, "--yes").code == DONE, "undo")
     require(path.read_bytes() == before, "undo did not bring the bytes back")
+    # What stands as it is and what is compressed, at once: the file is written anew for both.
+    answer = command("edit", path, "scale.layers.0/input=2^5", "amax_history.layers.3/*=3", "--yes")
+    after = slots_in(command, path)
+    require(answer.code == DONE and after["layers.0/input"]["scale"] == 32, answer)
+    require({after[name]["largest_amax"] for name in after if "layers.3/" in name} == {3.0}, after)
+    require(command("undo", path, "--yes").code == DONE and path.read_bytes() == before, "undo of both")
     changed = bytearray(before)
     changed[changed.rindex(b"crc32:") + 6] ^= 1
     path.write_bytes(changed)
