@@ -1,6 +1,6 @@
 // AWS signature version 4, from its public description, and Google's, which is the same under other names. What libcurl
-// signs by itself differs with its release: 7.88 sorts some headers otherwise than S3, 8.14 spells some queries and
-// paths otherwise.
+// signs by itself differs with its release: 7.88 sorts some headers otherwise than S3, and 8.14 signs uploads of parts
+// and some names otherwise.
 #pragma once
 
 #include <ctime>

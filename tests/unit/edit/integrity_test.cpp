@@ -107,7 +107,7 @@ TEST_CASE("a manifest that cannot be read is refused: it vouches for the files a
   }
 }
 
-TEST_CASE("that a file is read whole is announced of large ones alone") {
+TEST_CASE("a small file is read whole without an announcement") {
   const Scratch scratch;
   scratch.write("__0_0.distcp", "0123456789");
   scratch.write("integrity.json", manifest(digest("0123456789")));

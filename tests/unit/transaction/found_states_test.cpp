@@ -202,24 +202,21 @@ TEST_CASE("undoing what a stranger's record says is announced as it comes: old b
 }
 
 TEST_CASE("what a stranger's record would write anew is announced with its size, and from where on it differs") {
-  std::vector<Scene> scenes = all_scenes();
-  const auto splice =
-      std::ranges::find_if(scenes, [](const Scene& one) { return one.name == std::string_view("splice"); });
-  REQUIRE(splice != scenes.end());
-  const auto old = states(splice->disk, splice->edits);
-  const FileEdit& edit = splice->edits[0];
+  Scene scene = scene_named("splice");
+  const auto old = states(scene.disk, scene.edits);
+  const FileEdit& edit = scene.edits[0];
   TransactionOptions others;
   others.key = JournalKey(noise(JournalKey::size, 1));
-  commit(splice->disk, splice->edits, {}, others);
+  commit(scene.disk, scene.edits, {}, others);
   UndoOptions options;
   std::vector<std::string> lines;
   options.recovery.announce = [&](const std::string& line) { lines.push_back(line); };
   options.recovery.trust_journals = true;
-  undo(scope_of(splice->disk, home), options);
+  undo(scope_of(scene.disk, home), options);
   CHECK(lines == std::vector<std::string>{
                      edit.path + ": the whole file, of " + std::to_string(old.at(edit.path).bytes.size()) +
                      " bytes, which differ from offset " + std::to_string(edit.change.splice->offset) + " on"});
-  CHECK(all_old(splice->disk, old));
+  CHECK(all_old(scene.disk, old));
 }
 
 TEST_CASE("recovery looks at the places behind one that the edit leaves as it is") {

@@ -29,14 +29,6 @@ Error failure(FileLayer& files, const std::vector<FileEdit>& edits, const Transa
   return Error(Status::ok, "");
 }
 
-Scene scene_named(const std::string& name) {
-  for (Scene& scene : all_scenes()) {
-    if (scene.name == name) return scene;
-  }
-  FAIL("no scene " << name);
-  return all_scenes().front();
-}
-
 /// A disk on which one file cannot be written.
 class DamagedDisk final : public ForwardingFiles {
  public:

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <random>
+#include <stdexcept>
 
 #include "lib/base/file_identity.hpp"
 
@@ -142,6 +143,13 @@ std::vector<Scene> all_scenes() {
 
   scenes.push_back(rank_scene("eight ranks", 8));
   return scenes;
+}
+
+Scene scene_named(const std::string& name) {
+  for (const Scene& scene : all_scenes()) {
+    if (scene.name == name) return scene;
+  }
+  throw std::logic_error("no scene " + name);
 }
 
 Bytes changed(const Bytes& before, const FileChange& change) {

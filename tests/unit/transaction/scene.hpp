@@ -43,6 +43,8 @@ struct Scene {
 
 /// Every way in which a file can change: patches, an append, a splice, eight ranks at once ...
 std::vector<Scene> all_scenes();
+/// One of them. Throws where there is none of that name.
+Scene scene_named(const std::string& name);
 
 /// Rank files, each in a folder of its own: most are patched, some grow, some are written anew.
 Scene rank_scene(const char* name, std::uint32_t count);
