@@ -19,7 +19,7 @@ build=(
 check=(
   catch2 git clang clang-format clang-tidy
   pkg-config strace abigail-tools hdf5-tools python3-h5py rustc golang-go luajit gfortran ruby valgrind
-  fish zsh groff-base mandoc cmark-gfm jq python3-jsonschema
+  fish zsh groff-base mandoc cmark-gfm jq python3-jsonschema debootstrap
   libopenmpi-dev openmpi-bin libmpich-dev mpich
 )
 fidelity=(python3-venv python3-dev)
