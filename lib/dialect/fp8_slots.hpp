@@ -58,7 +58,7 @@ double stored_scale(ScaleMeaning meaning, double multiplier);
 /// MXFP8's and MXFP4's writers store where the library that saves them knows no such type.
 ElementType scale_type(const Field& field);
 
-/// The slots of a state of kind "fp8"; none where its fields fit no convention, or hold no numbers.
+/// The slots of a state of kind "fp8", which they borrow; none where its fields fit no convention, or hold no numbers.
 std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler);
 
 /// The layer's name: the path without `_extra_state`, where it ends so.

@@ -16,8 +16,8 @@ constexpr std::uint64_t start_ends_after = 64;
 /// A run without step numbers is at its start where its scale is as great as frameworks begin with.
 constexpr double least_usual_start = 0x1p15;
 constexpr std::int64_t first_steps = 100;
-/// Frameworks have floors of 0 and 1; who sets one stays near.
-constexpr double highest_floor = 16;
+/// Whose scale never stays at a floor: it raises there (fairseq 0.12.2, optim/dynamic_loss_scaler.py).
+constexpr std::string_view without_floor = "fairseq-log";
 
 /// The number that readings are most often apart.
 std::int64_t stride_of(const Trace& trace) {
@@ -135,8 +135,8 @@ class CourseReader {
     if (step.scale || step.after) stretch.at_told = stretch.steps;
     stretch.is_fatal = step.fatal;
     const std::int64_t distance = step.step && last_step_ ? *step.step - *last_step_ : 0;
-    stretch.is_adjacent = distance <= reach;
-    if (!stretch.is_adjacent) stretch.unseen_before = unseen_in(distance, stretch.steps);
+    stretch.is_adjacent = distance <= reach && !step.apart;
+    if (distance > reach) stretch.unseen_before = unseen_in(distance, stretch.steps);
     count_overflows(step, stretch);
     return stretch;
   }
@@ -145,7 +145,8 @@ class CourseReader {
   /// that grew in between, as it does every thousand steps or two; unless it is so low that it may be the floor.
   [[nodiscard]] bool came_down(const TraceStep& step) const {
     if (step.overflow != true || !step.after) return false;
-    return !scale_ || (!step.step && *step.after >= *scale_ && *step.after > highest_floor);
+    const bool may_stay = *step.after <= usual_floor && trace_.sources[step.source].kind != without_floor;
+    return !scale_ || (!step.step && *step.after >= *scale_ && !may_stay);
   }
 
   [[nodiscard]] std::int64_t reach_of(const TraceStep& step) const {

@@ -10,6 +10,9 @@
 
 namespace tare {
 
+/// A floor that frameworks have by default; apex and torch have none.
+inline constexpr double usual_floor = 1;
+
 /// Where in which source something stands.
 struct CoursePlace {
   std::optional<std::int64_t> step;

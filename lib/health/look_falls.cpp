@@ -12,8 +12,6 @@ namespace {
 
 /// Below this a scale is a denormal float32, or 0.
 constexpr double least_normal = 0x1p-126;
-/// A floor that frameworks have by default; apex and torch have none.
-constexpr double usual_floor = 1;
 /// A fall of fewer halvings is no way to a floor.
 constexpr double least_octaves_to_floor = 3;
 

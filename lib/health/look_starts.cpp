@@ -48,6 +48,13 @@ void look_for_disagreeing_ranks(const Examination& run, std::vector<Symptom>& fo
   }
 }
 
+void look_for_other_scalers(const Examination& run, std::vector<Symptom>& found) {
+  for (const std::string_view code : {"mixed-scalers", "several-scalers"}) {
+    const auto told = std::ranges::find(run.trace.warnings, code, &TraceWarning::code);
+    if (told != run.trace.warnings.end()) found.push_back({code, told->text, no_place, {}});
+  }
+}
+
 void look_for_restart_loop(const Examination& run, std::vector<Symptom>& found) {
   std::vector<std::int64_t> ends;
   for (const TraceSegment& segment : run.trace.segments) {

@@ -8,8 +8,9 @@
 namespace tare {
 namespace {
 
-constexpr auto collapses =
-    std::to_array<std::string_view>({"collapse", "collapse-to-floor", "collapse-to-zero", "stuck-at-floor"});
+constexpr auto collapses = std::to_array<std::string_view>(
+    {"collapse", "collapse-to-floor", "collapse-to-zero", "stuck-at-floor", "mixed-scalers"});
+constexpr auto mixed = std::to_array<std::string_view>({"mixed-scalers"});
 constexpr auto lost_losses = std::to_array<std::string_view>({"diverged", "nan-loss"});
 constexpr std::string_view go_back =
     "Stop the run. Resume from {healthy}; look at data and learning rate at the step named. `tare edit CHECKPOINT "
@@ -30,11 +31,11 @@ constexpr auto table = std::to_array<Rule>({
     {"collapse-to-zero", Severity::error, LooksAt::trace,
      "the scale went down to 0, or below float32's smallest normal number", go_back, look_for_collapse},
     {"collapse-to-floor", Severity::error, LooksAt::trace,
-     "overflow upon overflow took the scale to where it goes no further", go_back},
-    {"collapse", Severity::error, LooksAt::trace, "many overflows in a row, though the run was past its start",
-     go_back},
+     "overflow upon overflow took the scale to where it goes no further", go_back, nullptr, mixed},
+    {"collapse", Severity::error, LooksAt::trace, "many overflows in a row, though the run was past its start", go_back,
+     nullptr, mixed},
     {"stuck-at-floor", Severity::error, LooksAt::trace,
-     "overflows in a row at one scale that does not move: no step is made", go_back, look_for_stuck},
+     "overflows in a row at one scale that does not move: no step is made", go_back, look_for_stuck, mixed},
     {"nan-loss", Severity::error, LooksAt::trace,
      "the loss is NaN in steps that were not skipped: weights are NaN, or data are",
      "No scale mends NaN. Resume from {healthy} and look at the data of that step", look_for_lost_loss},
@@ -51,13 +52,20 @@ constexpr auto table = std::to_array<Rule>({
      look_for_disagreeing_ranks},
     {"sources-disagree", Severity::warning, LooksAt::trace, "two sources of one run tell different scales of one step",
      "Look whether they are of one run, and of one start of it: `tare trace` each by itself"},
+    {"mixed-scalers", Severity::warning, LooksAt::trace,
+     "two loss scalers write into one log, and no line tells whose it is",
+     "Let each engine log to a file of its own, and ask of each: rules about overflows are not asked of both together",
+     look_for_other_scalers},
+    {"several-scalers", Severity::warning, LooksAt::trace,
+     "several loss scalers write into one log, and one of them was looked at",
+     "Ask of each by itself: `grep 'loss scaler 1' LOG >one.log; tare doctor one.log`"},
     {"overflow-applied", Severity::warning, LooksAt::trace, "weights are updated by steps that overflowed, too",
      "mindyolo: `overflow_still_update: False` skips them; where the loss is NaN or has jumped, resume from {healthy}",
      look_for_applied_overflows},
     {"static-scale", Severity::warning, LooksAt::trace, "overflows do not move the scale, as far as is told",
      "mindyolo: `--ms_loss_scaler dynamic` lets the scale follow the gradients, `--ms_loss_scaler_value` sets a static "
      "one",
-     look_for_static_scale},
+     look_for_static_scale, mixed},
     {"loss-spike", Severity::warning, LooksAt::trace, "the loss rose and has not come down yet",
      "Watch it; {healthy} is where to go back to", nullptr, lost_losses},
     {"norm-spike", Severity::warning, LooksAt::trace, "the gradient norm jumped, and the loss or the scale with it",
@@ -75,7 +83,7 @@ constexpr auto table = std::to_array<Rule>({
      collapses},
     {"frozen", Severity::warning, LooksAt::trace, "the scale neither grew nor fell for many windows",
      "`tare inspect CHECKPOINT` says when it grows next; `tare edit CHECKPOINT growth_tracker=0` sets its counter back",
-     look_for_frozen},
+     look_for_frozen, mixed},
     {"exploding", Severity::warning, LooksAt::trace, "the scale grows and grows: gradients vanish, or are zero",
      "Look for parameters without gradients; `tare edit CHECKPOINT scale=65536` brings the scale back",
      look_for_explosion},
@@ -84,25 +92,25 @@ constexpr auto table = std::to_array<Rule>({
     {"reset-on-resume", Severity::warning, LooksAt::trace, "a start of the run began with another scale than was left",
      "`tare inspect CHECKPOINT` shows whether the scaler was saved; `tare migrate SOURCE --into CHECKPOINT` puts one "
      "in",
-     look_for_reset},
+     look_for_reset, mixed},
     {"backoffs-at-once", Severity::warning, LooksAt::trace, "the scale fell further than its steps can take it",
      "Call the scaler's update() once a step, behind all optimizers and not for each micro-batch; or a script sets the "
      "scale, or the run was resumed here without its own",
-     look_for_backoffs_at_once},
+     look_for_backoffs_at_once, mixed},
     {"count-contradiction", Severity::warning, LooksAt::trace, "the scale fell where the log counts no skipped step",
      "Judge by the scale: Megatron-DeepSpeed's count stays 0. `tare trace LOG` shows every step",
-     look_for_contradiction},
+     look_for_contradiction, mixed},
     {"initial-search", Severity::note, LooksAt::trace, "a run that begins with a great scale overflows until it fits",
      "Normal. A start four times above where it ended saves these steps: `tare edit` a checkpoint, or the "
      "framework's initial scale",
-     look_for_search},
+     look_for_search, mixed},
     {"oscillating", Severity::note, LooksAt::trace, "each growth to one scale overflows at once",
      "Normal. A longer window or a ceiling saves the skipped steps: `tare simulate TRACE --window 2000,4000`",
-     look_for_oscillation},
+     look_for_oscillation, mixed},
     {"manual-growth", Severity::note, LooksAt::trace,
      "a growth that came long before its window was full: by hand, or a script's",
      "Normal if you set the scale. `tare simulate TRACE --explain` names the step up to which a rule explains the run",
-     look_for_manual_growth},
+     look_for_manual_growth, mixed},
     {"averages-alone", Severity::note, LooksAt::trace,
      "the log tells averages of the scale, or rounds it, and no step's own", log_it, look_for_averages},
     {"spike-recovered", Severity::note, LooksAt::trace, "the loss rose and came down again", ""},

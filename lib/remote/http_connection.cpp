@@ -160,6 +160,8 @@ std::string HttpConnection::ask(const HttpObject& object, const HttpRequest& req
   curl_easy_reset(curl);
   answer.wanted = request.most_bytes;
   curl_easy_setopt(curl, CURLOPT_URL, route.url().c_str());
+  // A store's key is no path: "a/../b" is another object than "b", and none of another bucket.
+  curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, is_http(object.name) || is_https(object.name) ? 0L : 1L);
   if (request.range) {
     const std::string wanted = fmt::format("{}-{}", request.range->offset, request.range->end() - 1);
     curl_easy_setopt(curl, CURLOPT_RANGE, wanted.c_str());

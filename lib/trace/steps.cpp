@@ -22,6 +22,7 @@ enum Changed : std::uint64_t {
   segment_changed = 512,
   source_changed = 1024,
   fatal_changed = 2048,
+  apart_changed = 4096,
 };
 
 /// "No number here": a NaN that no arithmetic makes.
@@ -104,6 +105,7 @@ std::uint64_t changes(const TraceStep& expected, const TraceStep& step) {
   if (expected.segment != step.segment) changed |= segment_changed;
   if (expected.source != step.source) changed |= source_changed;
   if (expected.fatal != step.fatal) changed |= fatal_changed;
+  if (expected.apart != step.apart) changed |= apart_changed;
   return changed;
 }
 
@@ -157,6 +159,7 @@ void take_changes(ByteView& from, const TraceStep& before, TraceStep& step, Stri
   if ((changed & segment_changed) != 0) step.segment = static_cast<std::uint32_t>(take(from));
   if ((changed & source_changed) != 0) step.source = static_cast<std::uint32_t>(take(from));
   if ((changed & fatal_changed) != 0) step.fatal = !step.fatal;
+  if ((changed & apart_changed) != 0) step.apart = !step.apart;
 }
 
 float later(float /*first*/, float second) {

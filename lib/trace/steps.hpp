@@ -26,6 +26,7 @@ struct TraceStep {
   std::uint32_t segment = 0;  ///< index into Trace::segments
   std::uint32_t source = 0;   ///< index into Trace::sources
   bool fatal = false;         ///< told by the exception that ended the run
+  bool apart = false;  ///< an overflow without a number: losses told since the one before show steps between them
 
   bool operator==(const TraceStep&) const = default;
 };

@@ -1,6 +1,7 @@
 #include "lib/trace/series/csv.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/base/read_double.hpp"
 #include "lib/base/text.hpp"
@@ -73,7 +74,6 @@ class Table {
 
   [[nodiscard]] SeriesRow row(std::string_view line, std::uint64_t number, Series& series) const {
     SeriesRow row{.line = number};
-    std::optional<double> epoch;
     int step_rank = 0;
     const Cells cells = cells_of(line, separator_);
     for (std::size_t i = 0; i < std::min(cells.size(), keys_.size()); ++i) {
@@ -86,11 +86,11 @@ class Table {
         row.step = step;
         step_rank = keys_[i].rank;
       }
-      if (keys_[i].role == KeyRole::epoch && step) epoch = value;
+      if (keys_[i].role == KeyRole::epoch && step) row.epoch = step;
       series.put(row, names_[i], *value, is_flag);
     }
-    if (!row.step && epoch) {
-      row.step = static_cast<std::int64_t>(*epoch);
+    if (!row.step && row.epoch) {
+      row.step = std::exchange(row.epoch, {});
       if (!row.scales.empty()) series.count_by("epoch");
     }
     return row;

@@ -50,6 +50,18 @@ std::optional<std::int64_t> step_of(const Keys& keys, const Series& series, std:
   return step;
 }
 
+/// What stands beside a step; nothing where the epoch is the step.
+std::optional<std::int64_t> epoch_beside_step(const Keys& keys, const Series& series) {
+  std::optional<std::int64_t> epoch;
+  bool has_step = false;
+  for (const auto& [name, number] : keys.all) {
+    const KeyRole role = series.key(name).role;
+    has_step = has_step || role == KeyRole::step;
+    if (role == KeyRole::epoch && !epoch) epoch = whole_number(number.value);
+  }
+  return has_step ? epoch : std::nullopt;
+}
+
 }  // namespace
 
 bool starts_like_json_lines(ByteView head) {
@@ -86,6 +98,7 @@ void read_json_lines(Input& input, Series& series) {
                }
                std::string_view unit;
                SeriesRow row{.step = step_of(keys, series, unit), .line = line.number};
+               row.epoch = epoch_beside_step(keys, series);
                for (const auto& [name, number] : keys.all) series.put(row, name, number.value, number.is_flag);
                if (!row.scales.empty() && !series.is_settled()) {
                  // LoggerHook's means, and those of a whole epoch.

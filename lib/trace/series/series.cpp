@@ -105,13 +105,14 @@ void Series::add_without_scale(SeriesRow row) {
 
 void Series::add(const SeriesRow& row) {
   if (row.scales.empty()) return add_without_scale(row);
+  const auto number = row.step && row.epoch ? epochs_.number(*row.epoch, *row.step, {}) : row.step;
   for (const auto& [index, value] : row.scales) {
     Candidate& candidate = *std::next(candidates_.begin(), static_cast<std::ptrdiff_t>(index));
     if (candidate.path != path_ || candidate.run.trace().sources.empty()) {
       candidate.path = path_;
       candidate.source = candidate.run.source(path_, kind_, candidate.name);
     }
-    TraceStep step{.step = row.step, .line = row.line, .source = candidate.source};
+    TraceStep step{.step = number, .line = row.line, .source = candidate.source};
     (is_smoothed_ ? step.smoothed : candidate.key.is_before ? step.scale : step.after) = value;
     step.overflow = row.overflow;
     tell_losses(row, step);

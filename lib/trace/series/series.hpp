@@ -12,12 +12,13 @@
 
 #include "lib/trace/run.hpp"
 #include "lib/trace/series/keys.hpp"
+#include "lib/trace/text/epoch_clock.hpp"
 
 namespace tare {
 
 /// One row: what was logged of one step at one time.
 struct SeriesRow {
-  std::optional<std::int64_t> step = {};
+  std::optional<std::int64_t> step = {}, epoch = {};
   std::uint64_t line = 0;
   std::vector<std::pair<std::size_t, double>> scales = {};  ///< by Series::candidate
   std::optional<bool> overflow = {};
@@ -78,6 +79,7 @@ class Series {
   bool is_smoothed_ = false, is_settled_ = false;
   std::map<std::string, File, std::less<>> files_;  ///< of those of which there is something to say
   std::list<Candidate> candidates_;
+  EpochClock epochs_;
   Run without_scale_;  ///< losses of the surest key, and gradient norms
   std::map<std::string, std::size_t, std::less<>> indices_;
   std::optional<int> loss_rank_;  ///< of the losses in it

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstring>
 
+#include "lib/base/letters.hpp"
 #include "lib/base/read_double.hpp"
 
 namespace tare {
@@ -29,6 +30,29 @@ std::optional<Number> flag_at(std::string_view text, std::size_t at) {
   return {};
 }
 
+/// "1,048,576", of which `first` has read what stands before a comma: behind each stand three digits, and no more.
+std::optional<Number> grouped(std::string_view text, std::size_t begin, const Number& first) {
+  constexpr std::size_t digits = 3;
+  if (first.end - begin > digits || !is_digit(text[begin]) || text[begin] == '0') return {};
+  Number whole = first;
+  while (whole.end + 1 < text.size() && text[whole.end] == ',' && is_digit(text[whole.end + 1])) {
+    const std::string_view behind = text.substr(whole.end + 1);
+    const std::string_view group = behind.substr(0, behind.find_first_not_of("0123456789"));
+    if (group.size() != digits) return {};
+    double value = 0;
+    read_double(group.data(), group.data() + digits, value);
+    whole = {1000 * whole.value + value, whole.end + 1 + digits};
+  }
+  return whole.end == first.end ? std::nullopt : std::optional(whole);
+}
+
+/// "64k", "1.5M": of how many, the number before it does not tell.
+bool is_multiplied(std::string_view text, std::size_t end) {
+  constexpr std::string_view letters = "kKMGB";
+  const bool is_letter = end < text.size() && letters.find(text[end]) != letters.npos;
+  return is_letter && (end + 1 == text.size() || std::isalnum(static_cast<unsigned char>(text[end + 1])) == 0);
+}
+
 std::optional<Number> number_at(std::string_view text, std::size_t at, Fact fact) {
   const std::size_t most = std::min(text.size(), at + most_skipped);
   while (at < most && is_filler(text[at])) ++at;
@@ -37,7 +61,12 @@ std::optional<Number> number_at(std::string_view text, std::size_t at, Fact fact
   }
   double value = 0;
   const auto [end, error] = read_double(text.data() + at, text.data() + text.size(), value);
-  if (error == std::errc()) return Number{value, static_cast<std::size_t>(end - text.data())};
+  if (error == std::errc()) {
+    const Number number{value, static_cast<std::size_t>(end - text.data())};
+    if (is_multiplied(text, number.end)) return {};
+    if (number.end >= text.size() || text[number.end] != ',') return number;
+    return grouped(text, at, number).value_or(number);
+  }
   if (error == std::errc::result_out_of_range) {  // 1e-400, 1e400
     const std::string_view digits(text.data() + at, static_cast<std::size_t>(end - text.data()) - at);
     return Number{nearest_double(digits), at + digits.size()};

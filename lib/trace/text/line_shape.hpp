@@ -15,6 +15,7 @@ enum class Fact : std::uint8_t {
   batch,  ///< of the epoch, whose size the line does not tell: a step's number in the first epoch alone
   epoch,
   per_epoch,      ///< steps in an epoch
+  total,          ///< steps in an epoch or in the run: which, the next epoch tells
   before,         ///< the scale that the step ran with
   after,          ///< the scale that it left, exact
   exponent,       ///< of two, for the same
@@ -32,7 +33,7 @@ enum class Fact : std::uint8_t {
   scaler,     ///< which of several scalers
   from_step,  ///< the first of the steps that the line covers
 };
-inline constexpr std::size_t fact_count = 20;
+inline constexpr std::size_t fact_count = 21;
 
 struct LineField {
   Fact fact;

@@ -185,7 +185,8 @@ std::optional<std::int64_t> Log::number_of(const Facts& facts) {
   }
   const auto per_epoch = as_step(facts.get(Fact::per_epoch));
   const auto epoch = as_step(facts.get(Fact::epoch));
-  if (!step || !per_epoch || !epoch) return step;
+  if (step && epoch && !per_epoch) return epochs_.number(*epoch, *step, as_step(facts.get(Fact::total)));
+  if (!step || !epoch) return step;
   std::int64_t whole = 0, number = 0;
   if (__builtin_mul_overflow(*epoch - facts.shape->first_epoch, *per_epoch, &whole)) return {};
   if (__builtin_add_overflow(whole, *step, &number)) return {};
@@ -261,7 +262,7 @@ void Log::tell_event(const Facts& facts) {
   }
   if (join(*facts.shape, step)) return;
   flush_event();
-  event_ = Event{step, bit(facts.shape->part), facts.shape, rank.has_value()};
+  event_ = Event{step, bit(facts.shape->part), facts.shape, rank.has_value(), std::exchange(losses_, 0)};
 }
 
 /// Some frameworks tell of one overflow in several lines, and every rank in all of them.
@@ -320,12 +321,24 @@ void Log::add_event(Event& event) {
   TraceStep& step = event.step;
   step.source = source_of(*event.shape);
   is_dead_ = step.fatal;
+  if (!step.step && !step.fatal) step.apart = is_apart(event);
   if (step.overflow.value_or(false)) ++events_;
   if (step.overflow.value_or(false) && !step.step && !step.fatal && !event.has_rank && (step.scale || step.after)) {
     copies_.add(step);
     if (std::find(rankless_.begin(), rankless_.end(), step.source) == rankless_.end()) rankless_.push_back(step.source);
   }
   run_->add(step, event.shape);
+}
+
+/// Of overflows without a number only what the log tells between them says whether they follow each other. How many
+/// lines a step has nobody says: as many, at most, as lie between the two that are nearest to each other.
+bool Log::is_apart(const Event& event) {
+  constexpr std::uint64_t steps = 4;
+  const std::uint64_t lines = event.losses_before;
+  const bool is_apart = fewest_losses_ && lines > steps * (*fewest_losses_ + 1);
+  if (has_events_) fewest_losses_ = std::min(fewest_losses_.value_or(lines), lines);
+  has_events_ = true;
+  return is_apart;
 }
 
 // ---- reports
@@ -350,7 +363,11 @@ void Log::tell_report(const Facts& facts) {
     last_report_.reset();
   }
   const auto told = first_ ? first_->step.step : last_report_;
-  if (told && number == *told) return;
+  if (told && number == *told) {
+    const auto total = first_ ? first_->skipped_total : last_total_;
+    if (!agree(total, report.skipped_total)) warn_of_mixed(facts, number);
+    return;
+  }
   if (told && number < *told) {  // the run was resumed
     flush_first();
     run_->restart(number);
@@ -370,6 +387,14 @@ void Log::tell_report(const Facts& facts) {
   } else {
     first_ = std::move(report);
   }
+}
+
+/// Two engines of DeepSpeed, an actor and a critic: each counts for itself, in the same words.
+void Log::warn_of_mixed(const Facts& facts, std::int64_t step) {
+  run_->warn("mixed-scalers", escaped(path_) + ":" + std::to_string(facts.line->number) + ": step " +
+                                  std::to_string(step) +
+                                  " is told of twice, with different counts of skipped steps: two loss scalers write "
+                                  "here, and nothing tells whose an overflow is");
 }
 
 void Log::flush_first() {
@@ -430,7 +455,7 @@ void Log::add_report(Report& report, std::uint64_t span) {
 
 void Log::tell_moment(const Facts& facts) {
   TraceStep step = step_of(facts);
-  if (facts.has(Fact::epoch) && !step.step && !facts.has(Fact::batch)) return;
+  if (facts.has(Fact::epoch) && !facts.has(Fact::step) && !facts.has(Fact::batch)) return;
   if (is_copy(facts, step)) return;
   has_moments_ = true;
   flush_event();
@@ -441,6 +466,12 @@ void Log::tell_moment(const Facts& facts) {
   is_dead_ = false;
   run_->trace().unit = facts.shape->unit;
   step.source = source_of(*facts.shape);
+  // fairseq's line of an epoch comes between two reports, and the later one covers what lies behind it.
+  const bool is_among_reports = last_report_ && !reports_->is_paced && reports_->unit == facts.shape->unit;
+  if (is_among_reports && step.step && *step.step > *last_report_) {
+    step.span = static_cast<std::uint64_t>(*step.step - *last_report_);
+    last_report_ = step.step;
+  }
   run_->add(step, facts.shape);
 }
 
@@ -448,6 +479,7 @@ void Log::tell_moment(const Facts& facts) {
 
 void Log::tell_lone(const Facts& facts) {
   TraceStep step = step_of(facts);
+  if (step.loss) ++losses_;
   step.source = aside_.source(path_, facts.shape->kind);
   step.loss ? lone_losses_.take(facts.line->text, step) : lone_.take(facts.line->text, step);
 }
@@ -468,6 +500,7 @@ void Log::tell_lone_scales() {
 void Log::tell_aside(const Facts& facts) {
   TraceStep step = step_of(facts);
   const bool tells_some = step.loss || step.grad_norm;
+  if (step.loss) ++losses_;
   if (!tells_some || (facts.has(Fact::step) && !step.step)) return;
   step.source = aside_.source(path_, facts.shape->kind);
   aside_.add(step, facts.shape);

@@ -11,6 +11,7 @@
 #include "lib/trace/input.hpp"
 #include "lib/trace/run.hpp"
 #include "lib/trace/text/copies.hpp"
+#include "lib/trace/text/epoch_clock.hpp"
 #include "lib/trace/text/lone_losses.hpp"
 #include "lib/trace/text/lone_scales.hpp"
 #include "lib/trace/text/match.hpp"
@@ -37,6 +38,7 @@ class Log {
     unsigned parts = 0;  ///< a bit for each Part
     const LineShape* shape = nullptr;
     bool has_rank = false;
+    std::uint64_t losses_before = 0;  ///< lines since the one before
   };
   struct Report {
     TraceStep step;
@@ -66,6 +68,7 @@ class Log {
   void tell_lone_losses();
   void tell_aside(const Facts& facts);
   void warn_of(const Facts& facts, std::string_view code);
+  void warn_of_mixed(const Facts& facts, std::int64_t step);
   [[nodiscard]] TraceStep step_of(const Facts& facts);
   [[nodiscard]] std::optional<std::int64_t> number_of(const Facts& facts);
   std::uint32_t source_of(const LineShape& shape);
@@ -75,6 +78,7 @@ class Log {
   void settle_numbering(Numbering numbering);
   void pass_on(Event event);
   void add_event(Event& event);
+  [[nodiscard]] bool is_apart(const Event& event);
   void flush_first();
   void add_first(std::uint64_t span);
   void add_report(Report& report, std::uint64_t span);
@@ -94,10 +98,14 @@ class Log {
   std::optional<Report> first_;  ///< of a segment: the next report tells what it covers
   std::vector<Event> waiting_;   ///< behind it
   std::map<const LineShape*, ReportClock> clocks_;
+  EpochClock epochs_;
   const LineShape* reports_ = nullptr;       ///< the shape whose reports are followed
   std::optional<std::int64_t> last_report_;  ///< of the segment
   std::optional<std::uint64_t> last_total_;
   std::uint64_t events_ = 0;  ///< overflows told one by one since the last report
+  std::uint64_t losses_ = 0;  ///< lines that told one since the last event
+  std::optional<std::uint64_t> fewest_losses_;
+  bool has_events_ = false;
   bool has_moments_ = false;
   bool has_great_scale_ = false, has_sure_scale_ = false;
   bool is_dead_ = false;  ///< what was told last is the exception that ended the run

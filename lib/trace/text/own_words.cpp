@@ -35,6 +35,8 @@ constexpr auto losses = std::to_array<LineField>({
 });
 constexpr auto required_loss = std::to_array<LineField>({{loss, "Loss", true}});
 constexpr auto step_names = std::to_array<LineField>({
+    {epoch, "Epoch"},
+    {epoch, "epoch"},
     {step, "global_step"},
     {step, "step"},
     {step, "Step"},
@@ -43,6 +45,8 @@ constexpr auto step_names = std::to_array<LineField>({
     {step, "iter"},
     {step, "Iter"},
     {step, "steps", true},
+    {.fact = total, .label = "/", .is_next = true},
+    {.fact = total, .label = " / ", .is_next = true},
 });
 constexpr auto norms = std::to_array<LineField>({
     {grad_norm, "grad_norm"},

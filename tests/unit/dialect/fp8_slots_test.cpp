@@ -214,7 +214,8 @@ TEST_CASE("a scale that is kept as a number counts like an array of one") {
   Field scale;
   scale.name = "weight_global_scale";
   scale.value = {64.0, "float"};
-  const auto slots = fp8_slots(state_of(compressed_tensors_fp4_weight, {floats("weight_scale", {4}), scale}));
+  const FoundScaler state = state_of(compressed_tensors_fp4_weight, {floats("weight_scale", {4}), scale});
+  const auto slots = fp8_slots(state);
   REQUIRE(slots.size() == 2);
   CHECK(slots[1].multiplier() == 64);
 }
