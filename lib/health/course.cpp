@@ -16,8 +16,6 @@ constexpr std::uint64_t start_ends_after = 64;
 /// A run without step numbers is at its start where its scale is as great as frameworks begin with.
 constexpr double least_usual_start = 0x1p15;
 constexpr std::int64_t first_steps = 100;
-/// Whose scale never stays at a floor: it raises there (fairseq 0.12.2, optim/dynamic_loss_scaler.py).
-constexpr std::string_view without_floor = "fairseq-log";
 
 /// The number that readings are most often apart.
 std::int64_t stride_of(const Trace& trace) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "lib/trace/trace.hpp"
@@ -12,6 +13,9 @@ namespace tare {
 
 /// A floor that frameworks have by default; apex and torch have none.
 inline constexpr double usual_floor = 1;
+
+/// Whose scale never stays at a floor: it raises there (fairseq 0.12.2, optim/dynamic_loss_scaler.py).
+inline constexpr std::string_view without_floor = "fairseq-log";
 
 /// Where in which source something stands.
 struct CoursePlace {

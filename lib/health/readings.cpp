@@ -201,6 +201,8 @@ std::vector<ScaleReading> scale_readings(const Trace& trace) {
     put_inside(readings, step.span - once.rest_of(step).span);
     ScaleReading reading{step.scale, step.after, step.overflow, step.skipped, step.span,
                          0,          step.step,  step.line,     step.fatal};
+    const bool halves = step.overflow == true && trace.sources[step.source].kind == without_floor;
+    if (halves && !reading.before && reading.after) reading.before = 2 * *reading.after;
     if (step.span > 1 && step.skipped == step.span) reading.overflow = true;
     if (step.span > 1 && step.skipped == 0U) reading.overflow = false;
     if (step.span == 1 && step.skipped && !step.overflow) reading.overflow = *step.skipped > 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/health/doctor.hpp"
+#include "lib/health/readings.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/trace/memory_files.hpp"
 
@@ -106,4 +107,13 @@ TEST_CASE("overflows between which the log tells hundreds of losses do not follo
   };
   CHECK(log(30) == Codes{"initial-search", "healthy"});
   CHECK(log(1) == Codes{"collapse"});  // a line a step would tell as much
+}
+
+TEST_CASE("a step that overflowed in fairseq ran with twice the scale that its line tells") {
+  const auto readings = scale_readings(
+      trace_of_log("NOTE: gradient overflow detected, ignoring gradient, setting loss scale to: 64.0\n"
+                   "NOTE: gradient overflow detected, ignoring gradient, setting loss scale to: 64.0\n"));
+  REQUIRE(readings.size() == 2);
+  CHECK(readings[1].before == 128);
+  CHECK(readings[1].after == 64);
 }
