@@ -76,6 +76,11 @@ bool looks_like_document(ByteView bytes) {
   return text.size() > 2 && text[0] == '\x80' && static_cast<unsigned char>(text[1]) <= 5;
 }
 
+/// Whether no loader of pickles comes to anything in these bytes: numbers are none, whatever key they stand under.
+bool is_no_pickle(const Bytes& bytes) {
+  return probe_pickle(MemorySource("a tensor", bytes)).end == ProbeEnd::fails;
+}
+
 /// Whether these are bytes that the reader of large pickles left in the file: their opcode has room for many, and none
 /// are there. Python writes few or none with another one.
 bool is_left_in_file(const Tree& tree, NodeId node) {
@@ -430,6 +435,7 @@ class Attester {
 
   void look_at_texts(const Tree& tree, const AttestedPlace& place, std::size_t level) {
     for (const GlobalName& name : names_in_json(tree)) add(name, place);
+    if (is_exported_program(tree)) leave(place, "is a program of torch.export, which is not judged");
     for (const std::string& path : files_outside(tree)) leave(place, "names a file outside its folder: " + path);
     each_text_document(tree, [&](NodeId node, Bytes bytes) {
       AttestedPlace inside = place;
@@ -492,7 +498,7 @@ class Attester {
       if (bytes.is_extra_state) {
         found_.extra_states.push_back({place, bytes.is_stream ? fate_of_stream() : fate_of_pickle(contents)});
       }
-      if (contents.empty() || bytes.is_again) return;
+      if (contents.empty() || bytes.is_again || (bytes.is_other_tensor && is_no_pickle(contents))) return;
       if (!bytes.is_extra_state && !looks_like_document(contents)) return look_for_lines(tree, contents, place);
       if (level == limits::max_nested_depth) throw Error(Status::refused, "documents nested too deeply");
       look_into_nested(nested_source(tree, found_.files[outer.file].path, contents), place, level);
@@ -531,7 +537,10 @@ class Attester {
       const ByteView text = as_bytes(tree.text(bytes.node));
       return {text.begin(), text.end()};
     }
-    const std::uint64_t size = tree.tensor(bytes.node).count();
+    const Tensor tensor = tree.tensor(bytes.node);
+    const std::uint64_t count = tensor.count();
+    const std::uint64_t width = std::max<std::uint64_t>(tensor.type.size, 1);
+    const std::uint64_t size = count > limits::max_nested_bytes ? count : count * width;
     if (size == 0 || (!bytes.is_extra_state && size > small_tensor_bytes)) return {};
     if (size > limits::max_nested_bytes)
       throw Error(Status::refused, fmt::format("{} bytes are more than are looked into", size));

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "lib/attest/broken_file.hpp"
-#include "lib/attest/named_in_text.hpp"
+#include "lib/attest/named_in_words.hpp"
 #include "lib/attest/other_nature.hpp"
 #include "lib/base/crc32c.hpp"
 #include "lib/base/error.hpp"

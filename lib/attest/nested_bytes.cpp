@@ -1,5 +1,6 @@
 #include "lib/attest/nested_bytes.hpp"
 
+#include <optional>
 #include <vector>
 
 #include "lib/attest/extra_state.hpp"
@@ -11,14 +12,16 @@
 namespace tare {
 namespace {
 
-bool is_byte_tensor(const Tree& tree, NodeId node) {
+/// Whether a tensor is a row of bytes, as what is packed into one is written; nothing where it is no tensor, or cannot
+/// be described.
+std::optional<bool> is_row_of_bytes(const Tree& tree, NodeId node) {
   const Kind kind = tree.kind(node);
-  if (kind != Kind::tensor && kind != Kind::array) return false;
+  if (kind != Kind::tensor && kind != Kind::array) return std::nullopt;
   try {
     const Tensor tensor = tree.tensor(node);
     return tensor.type.name == "uint8" && tensor.shape.size() == 1;
   } catch (const Error&) {
-    return false;
+    return std::nullopt;
   }
 }
 
@@ -28,14 +31,14 @@ class Search {
       : tree_(tree), take_(take), shown_(tree.size()) {}
 
   void run() {
-    look_at({"", false, false, false, tree_.root});
+    look_at({.node = tree_.root});
     TreeWalk walk(tree_);
     while (walk.next()) {
       const NodeId node = walk.step(walk.current()).node;
       if (tree_.kind(node) == Kind::map) look_at_map(node, walk);
       if (tree_.kind(node) == Kind::list || tree_.kind(node) == Kind::tuple) look_at_items(node, walk);
     }
-    for (NodeId node = 0; node < tree_.size(); ++node) show({"", false, false, false, node});
+    for (NodeId node = 0; node < tree_.size(); ++node) show({.node = node});
   }
 
  private:
@@ -45,7 +48,8 @@ class Search {
       const NodeId value = pairs[i + 1];
       if (!may_hold(value)) continue;
       const std::string key = tree_.key_text(pairs[i]);
-      look_at({key_path(walk.path(walk.current()), key), is_extra_state_key(key), false, false, value});
+      look_at(
+          {.path = key_path(walk.path(walk.current()), key), .is_extra_state = is_extra_state_key(key), .node = value});
     }
   }
 
@@ -55,7 +59,7 @@ class Search {
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (!may_hold(items[i])) continue;
       const bool is_extra_state = items.size() == 1 && is_extra_state_key(walk.last_key(walk.current()));
-      look_at({item_path(walk.path(walk.current()), i), is_extra_state, false, false, items[i]});
+      look_at({.path = item_path(walk.path(walk.current()), i), .is_extra_state = is_extra_state, .node = items[i]});
     }
   }
 
@@ -73,9 +77,12 @@ class Search {
   }
 
   void show(NestedBytes found) {
-    const bool holds = tree_.kind(found.node) == Kind::bytes || is_byte_tensor(tree_, found.node);
+    const std::optional<bool> is_row = is_row_of_bytes(tree_, found.node);
+    const bool is_bytes = tree_.kind(found.node) == Kind::bytes || is_row == true;
+    if (!is_bytes && !(found.is_extra_state && is_row)) return;
+    found.is_other_tensor = !is_bytes;
     found.is_again = shown_[found.node];
-    if (!holds || (found.is_again && !found.is_extra_state)) return;
+    if (found.is_again && !found.is_extra_state) return;
     shown_[found.node] = true;
     take_(found);
   }

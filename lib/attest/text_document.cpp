@@ -60,6 +60,8 @@ std::vector<Bytes> all_from_base64(std::string_view text) {
 /// Fewer characters name no module and no function.
 constexpr std::size_t shortest_document = 12;
 constexpr std::uint64_t steps_a_probe = 512;
+/// What jsonpickle writes before a key that is JSON.
+constexpr std::string_view json_key = "json://";
 
 bool is_document(const Bytes& bytes) {
   if (as_text(bytes).starts_with("PK\x03\x04")) return true;
@@ -71,8 +73,9 @@ bool is_document(const Bytes& bytes) {
 
 /// What a text would be to those who take it for a document; nothing for others.
 std::vector<Bytes> documents_in(const Tree& tree, NodeId node) {
-  const std::string_view text = tree.text(node);
+  std::string_view text = tree.text(node);
   if (text.size() < shortest_document) return {};
+  if (text.starts_with(json_key)) text.remove_prefix(json_key.size());
   tree.take_steps(text.size() + steps_a_probe);
   std::vector<Bytes> documents = all_from_base64(text);
   std::erase_if(documents, [](const Bytes& bytes) { return !is_document(bytes); });

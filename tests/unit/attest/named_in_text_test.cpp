@@ -33,6 +33,9 @@ TEST_CASE("what an object of JSON names for its loader is judged as a pickle's n
       json_of("x", R"({"py/object": "os.system"})"),
       json_of("x", R"({"py/reduce": [{"py/function": "os.system"}, {"py/tuple": ["ls"]}]})"),
       json_of("x", R"({"py/reduce": [{"py/type": "os.system"}, {"py/tuple": ["ls"]}]})"),
+      json_of("x", R"({"py/reduce": [{"py/mod": "os/os.system"}, {"py/tuple": ["ls"]}]})"),
+      json_of("x", R"({"json://{\"py/reduce\": [{\"py/type\": \"os.system\"}, {\"py/tuple\": [\"ls\"]}]}": 1})"),
+      json_of("x", R"({"json://{\"json://{\\\"py/object\\\": \\\"os.system\\\"}\": 1}": 1})"),
       json_of("nested", R"("{\"_target_\": \"os.system\"}")"),
       json_of("nested", R"("[{\"nested\": \"{\\\"_target_\\\": \\\"os.system\\\"}\"}]")"),
       R"({"__module__": "os", "__class__": "system", "__loader__": "FunctionNode"})",
@@ -180,6 +183,37 @@ TEST_CASE("a Keras model alone in JSON is judged as in its archive") {
   CHECK(says(told(lambda, ".json"), "keras.layers.Lambda"));
   const std::string dense = R"({"class_name": "Sequential", "config": {"layers": [{"class_name": "Dense"}]}})";
   CHECK(told(dense, ".json").empty());
+}
+
+TEST_CASE("an object of Keras in a list, or in an object of any other, is judged as one alone") {
+  const std::string lambda = R"({"class_name": "__lambda__", "config": {"value": "x"}})";
+  const std::string system = R"({"module": "os", "class_name": "system", "config": {"command": "ls"}})";
+  for (const std::string object : {"[@]", R"({"m": @})", R"([{"m": [1, {"n": @}]}])"}) {
+    const std::size_t at = object.find('@');
+    CHECK(says(told(std::string(object).replace(at, 1, lambda), ".json"), "dangerous marshal.loads"));
+    CHECK(says(told(std::string(object).replace(at, 1, system), ".json"), "dangerous os.system"));
+  }
+  CHECK(told(R"({"m": {"class_name": "Mine", "loss_scale": 2.0}})", ".json").empty());
+}
+
+TEST_CASE("a module that jsonpickle imports is named, whatever it takes of it") {
+  const auto named = [](const std::string& value) {
+    return told(json_of("x", R"({"py/mod": ")" + value + "\"}"), ".json");
+  };
+  CHECK(says(named("evil/evil"), "unknown evil.(imported)"));
+  CHECK(says(named("evil.mod/evil.mod.Run"), "unknown evil.mod.mod.Run"));
+  CHECK(says(named("os/os.path.os.system"), "dangerous os.path.os.system"));
+  CHECK(says(named("evil/ no name"), "unknown evil.(imported)"));
+  CHECK(named("evil").empty());
+}
+
+TEST_CASE("a program of torch.export is told, in an archive and alone") {
+  const std::string program = R"({"graph_module": {"graph": {"nodes": []}}, "schema_version": {"major": 8}})";
+  ArchiveWriter zip;
+  zip.add("m/models/model.json", bytes_of(program));
+  zip.finish();
+  CHECK(says(told(std::string(as_text(zip.bytes())), ".pt2"), "is a program of torch.export"));
+  CHECK(says(told(program, ".json"), "is a program of torch.export"));
 }
 
 TEST_CASE("an index that names files outside its folder is told") {

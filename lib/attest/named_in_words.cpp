@@ -1,0 +1,257 @@
+#include "lib/attest/named_in_words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "lib/attest/naming_keys.hpp"
+
+namespace tare {
+namespace {
+
+/// Of YAML 1.1, behind "!!": they make values and nothing else.
+constexpr auto plain_tags =
+    std::to_array<std::string_view>({"binary", "bool", "float", "int", "map", "merge", "null", "omap", "pairs", "seq",
+                                     "set", "str", "timestamp", "value"});
+
+/// Whether a node may begin at `at`.
+bool begins_node(std::string_view text, std::size_t at) {
+  return at == 0 || std::string_view(" \t\r\n[{,:-?").find(text[at - 1]) != std::string_view::npos;
+}
+
+bool has_own_tag(std::string_view text) {
+  for (std::size_t at = text.find('!'); at != text.npos; at = text.find('!', at + 1)) {
+    if (!begins_node(text, at)) continue;
+    const std::string_view tag = text.substr(at + 1, text.find_first_of(" \t\r\n,[]{}\"'", at) - at - 1);
+    if (tag.empty()) continue;  // "not that"; prose
+    if (tag.front() != '!' || std::ranges::find(plain_tags, tag.substr(1)) == plain_tags.end()) return true;
+    at += tag.size();
+  }
+  return false;
+}
+
+bool has_directive(std::string_view text) {
+  return text.starts_with("%TAG") || text.find("\n%TAG") != text.npos;
+}
+
+/// Whether a quoted text may have characters that are written by their numbers, so that words are not found.
+bool has_escapes(std::string_view text) {
+  if (text.find('"') == text.npos) return false;
+  for (std::size_t at = text.find('\\'); at != text.npos && at + 1 < text.size(); at = text.find('\\', at + 2)) {
+    if (std::string_view("xuU").find(text[at + 1]) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+/// The ASCII character that an escape of JSON, TOML or YAML stands for, and how long it is; 0 for any other.
+std::pair<char, std::size_t> escaped_character(std::string_view escape) {
+  if (escape.starts_with("\\/")) return {'/', 2};
+  const std::string_view kinds = "xuU";
+  const std::size_t kind = escape.size() > 1 ? kinds.find(escape[1]) : kinds.npos;
+  if (kind == kinds.npos) return {};
+  const std::string_view digits = escape.substr(2, std::size_t{2} << kind);
+  std::uint32_t code = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+  const bool is_whole = digits.size() == std::size_t{2} << kind && end == digits.data() + digits.size();
+  if (problem != std::errc() || !is_whole || code < ' ' || code > '~') return {};
+  return {static_cast<char>(code), 2 + digits.size()};
+}
+
+/// Names and keys may be written by the numbers of their characters.
+std::string without_escapes(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    const std::size_t before = std::min(text.find('\\'), text.size());
+    plain += text.substr(0, before);
+    text.remove_prefix(before);
+    const auto [character, size] = escaped_character(text);
+    if (size > 0) plain += character;
+    const std::size_t other = std::min<std::size_t>(2, text.size());  // a backslash that is escaped begins no escape
+    if (size == 0) plain += text.substr(0, other);
+    text.remove_prefix(size > 0 ? size : other);
+  }
+  return plain;
+}
+
+/// What readers of YAML take for breaks of lines beside those of ASCII, or pass over where a text begins.
+constexpr auto other_breaks =
+    std::to_array<std::string_view>({"\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xef\xbb\xbf"});
+
+std::string with_plain_breaks(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    const std::size_t before = std::min(text.find_first_of("\xc2\xe2\xef\r"), text.size());
+    plain += text.substr(0, before);
+    text.remove_prefix(before);
+    if (text.empty()) break;
+    const auto found = std::ranges::find_if(other_breaks, [&](std::string_view b) { return text.starts_with(b); });
+    const bool is_break = found != other_breaks.end() || text.front() == '\r';
+    plain += is_break ? '\n' : text.front();
+    text.remove_prefix(found == other_breaks.end() ? 1 : found->size());
+  }
+  return plain;
+}
+
+/// As a quoted text goes on in the next line behind a backslash.
+std::string with_joined_lines(std::string_view text) {
+  std::string joined;
+  for (std::size_t at = text.find("\\\n"); at != text.npos; at = text.find("\\\n")) {
+    joined += text.substr(0, at);
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\n", at + 1), text.size()));
+  }
+  return joined += text;
+}
+
+std::string_view without_front(std::string_view text, std::string_view characters) {
+  text.remove_prefix(std::min(text.find_first_not_of(characters), text.size()));
+  return text;
+}
+
+/// What stands behind blanks, breaks and comments.
+std::string_view behind_blanks(std::string_view text) {
+  text = without_front(text, " \t\n");
+  while (text.starts_with('#')) text = without_front(text.substr(std::min(text.find('\n'), text.size())), " \t\n");
+  return text;
+}
+
+/// What stands behind a key that ends where `text` begins and the colon or equals sign that makes it one, which may
+/// begin a line, as YAML's `? key` has it; else where that would be.
+struct BehindKey {
+  std::string_view text;
+  bool is_key = false;
+};
+BehindKey behind_key(std::string_view text) {
+  text = behind_blanks(without_front(without_front(text, "\"'"), " \t"));
+  const bool is_key = text.starts_with(':') || text.starts_with('=');
+  return {text.substr(is_key ? 1 : 0), is_key};
+}
+
+/// Behind what YAML may say of a value before it: an anchor, a tag, the style of its lines.
+std::string_view behind_properties(std::string_view text) {
+  text = behind_blanks(text);
+  while (!text.empty() && std::string_view("&!|>").find(text.front()) != std::string_view::npos) {
+    text = behind_blanks(text.substr(std::min(text.find_first_of(" \t\n"), text.size())));
+  }
+  return text;
+}
+
+/// No module has a path so long.
+constexpr std::size_t longest_name = 256;
+
+/// The name at the front of `text`, cut where it is longer than any.
+std::string_view name_in_front(std::string_view text) {
+  text = text.substr(0, longest_name + 1);
+  return text.substr(0, static_cast<std::size_t>(std::ranges::find_if_not(text, is_in_path) - text.begin()));
+}
+
+/// Whether a value ends there: prose goes on.
+bool ends_value(std::string_view text) {
+  text = without_front(text, " \t\"'");
+  return text.empty() || std::string_view("\n,}]#").find(text.front()) != std::string_view::npos;
+}
+
+bool is_whole_word(std::string_view text, std::size_t at, std::size_t size) {
+  return (at == 0 || !is_word(text[at - 1])) && (at + size == text.size() || !is_word(text[at + size]));
+}
+
+/// Whether an anchor stands before a word, so that it can be a key elsewhere.
+bool is_anchored(std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(at - std::min(at, longest_name), std::min(at, longest_name));
+  const std::size_t end = before.find_last_not_of(" \t\n\"'");
+  if (end == before.npos || end + 1 == before.size()) return false;
+  const std::size_t begin = before.find_last_of(" \t\n,[{:", end);
+  return before.substr(begin == before.npos ? 0 : begin + 1).starts_with('&');
+}
+
+class WordReader {
+ public:
+  WordReader(std::string_view text, Budget& budget) : budget_(budget) {
+    budget_.take_memory(text.size());
+    const std::string plain = with_plain_breaks(text);
+    texts_.push_back(without_escapes(plain));
+    if (plain.find("\\\n") == plain.npos) return;
+    budget_.take_memory(plain.size());
+    texts_.push_back(without_escapes(with_joined_lines(plain)));
+  }
+
+  void look_for(std::span<const NamingKey> keys) {
+    for (const std::string& text : texts_) {
+      for (const NamingKey& key : keys) look_for(key, text);
+      for (const GlobalName& name : doubt_.globals) told_.insert({name.module, name.name});
+    }
+  }
+
+  Doubt doubt() && { return std::move(doubt_); }
+
+ private:
+  void look_for(const NamingKey& key, std::string_view text) {
+    if (!key.beside.empty() && text.find(key.beside) == text.npos) return;
+    for (std::size_t at = text.find(key.text); at != text.npos; at = text.find(key.text, at + 1)) {
+      if (is_whole_word(text, at, key.text.size())) look_at(key, text, at);
+    }
+  }
+
+  void look_at(const NamingKey& key, std::string_view text, std::size_t at) {
+    const auto [behind, is_key] = behind_key(text.substr(at + key.text.size()));
+    const std::string_view value = is_key ? behind_properties(behind) : behind;
+    budget_.take_steps(text.size() - at - value.size());
+    const std::string_view bare = without_front(value, "\"'");
+    const std::string_view name = is_key ? name_in_front(bare) : std::string_view();
+    const bool is_prose = key.says == Says::likely_path && !ends_value(bare.substr(name.size()));
+    const bool is_known = !is_prose && name.size() <= longest_name;
+    if (auto global = is_known ? named(key.says, name, at) : std::nullopt) {
+      keep(std::move(*global));
+    } else if (name.size() > longest_name || (is_key ? is_reference(key, bare) : is_anchored(text, at)) ||
+               (is_its_own(key) && name != "null")) {
+      doubt_.why = "names what its loader calls, by words that are not followed";
+    }
+  }
+
+  /// Whether a value says where another one is: an alias, an interpolation where that stands for a name.
+  static bool is_reference(const NamingKey& key, std::string_view value) {
+    return value.starts_with('*') || (!key.beside.empty() && value.starts_with("${"));
+  }
+
+  /// Whether nobody has the key for anything else.
+  static bool is_its_own(const NamingKey& key) { return key.beside.empty() && key.says != Says::likely_path; }
+
+  void keep(GlobalName name) {
+    if (!told_.empty() && told_.contains({name.module, name.name})) return;
+    budget_.take_memory(memory_of(name));
+    doubt_.globals.push_back(std::move(name));
+  }
+
+  Budget& budget_;
+  std::vector<std::string> texts_;  ///< without escapes; the same with joined lines, if there are any
+  Doubt doubt_;
+  std::set<std::pair<std::string, std::string>> told_;  ///< of another text, or other keys
+};
+
+}  // namespace
+
+Doubt doubt_of_words(std::string_view text, Budget& budget) {
+  WordReader reader(text, budget);
+  reader.look_for(naming_keys());
+  return std::move(reader).doubt();
+}
+
+Doubt doubt_of_yaml(std::string_view text, Budget& budget) {
+  budget.take_memory(text.size());
+  const std::string plain = with_plain_breaks(text);
+  if (has_own_tag(plain) || has_directive(plain)) {
+    return {"is YAML with tags of its own, which name what its loader makes", {}, 0};
+  }
+  WordReader reader(plain, budget);
+  reader.look_for(naming_keys());
+  reader.look_for(lone_naming_keys());
+  Doubt doubt = std::move(reader).doubt();
+  if (doubt.why.empty() && has_escapes(plain)) doubt.why = "is YAML with escapes, in which names can be hidden";
+  return doubt;
+}
+
+}  // namespace tare

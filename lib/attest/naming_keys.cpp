@@ -1,0 +1,95 @@
+#include "lib/attest/naming_keys.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "lib/base/holds.hpp"
+
+namespace tare {
+namespace {
+
+constexpr auto any_text = std::to_array<NamingKey>({
+    {"_component_", Says::path},
+    {"_target_", Says::path},
+    {"auto_map", Says::path},
+    {"class_path", Says::path},
+    {"loader_module", Says::module},
+    {"py/function", Says::path},
+    {"py/mod", Says::module_path},
+    {"py/object", Says::path},
+    {"py/repr", Says::evaluated},
+    {"py/type", Says::path},
+    {"target", Says::path, "params"},
+});
+constexpr auto configurations = std::to_array<NamingKey>({{"target", Says::likely_path}});
+
+/// Last parts of the names of files and hosts.
+constexpr auto file_endings = std::to_array<std::string_view>(
+    {"bin", "ckpt", "com", "csv",    "gguf", "gz",  "h5",  "html", "io",  "jpg",     "json", "jsonl",      "md",
+     "net", "npy",  "npz", "onnx",   "org",  "pb",  "pdf", "pkl",  "png", "parquet", "pt",   "pth",        "py",
+     "sh",  "so",   "tar", "tflite", "toml", "txt", "wav", "xml",  "yml", "yaml",    "zip",  "safetensors"});
+
+bool is_identifier(std::string_view part) {
+  const bool begins = !part.empty() && (part.front() < '0' || part.front() > '9');
+  return begins && std::ranges::all_of(part, is_word);
+}
+
+bool looks_like_path(std::string_view value) {
+  const std::size_t last = value.rfind('.');
+  if (last == value.npos || holds(file_endings, value.substr(last + 1))) return false;
+  for (std::size_t dot = value.find('.'); dot != value.npos; dot = value.find('.')) {
+    if (!is_identifier(value.substr(0, dot))) return false;
+    value.remove_prefix(dot + 1);
+  }
+  return is_identifier(value);
+}
+
+/// The module is imported whether or not what is taken of it is there.
+std::optional<GlobalName> of_module(std::string_view value, std::uint64_t offset) {
+  const std::size_t slash = value.find('/');
+  const std::string_view module = value.substr(0, slash);
+  if (slash == value.npos || module.empty() || !std::ranges::all_of(module, is_in_path)) return std::nullopt;
+  const std::string_view path = value.substr(slash + 1);
+  const std::size_t dot = path.find('.');
+  return GlobalName{std::string(module), dot == path.npos ? "(imported)" : std::string(path.substr(dot + 1)), offset};
+}
+
+}  // namespace
+
+std::span<const NamingKey> naming_keys() {
+  return any_text;
+}
+
+std::span<const NamingKey> lone_naming_keys() {
+  return configurations;
+}
+
+bool is_word(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '_' ||
+         byte >= 0x80;
+}
+
+bool is_in_path(char c) {
+  return is_word(c) || c == '.' || c == '/' || c == '-' || c == ':';
+}
+
+std::optional<GlobalName> named(Says says, std::string_view value, std::uint64_t offset) {
+  if (says == Says::evaluated) return GlobalName{"builtins", "eval", offset};
+  if (says == Says::module_path) return of_module(value, offset);
+  if (says == Says::likely_path && !looks_like_path(value)) return std::nullopt;
+  if (value.find("${") != value.npos) return GlobalName{std::string(value), "(interpolated)", offset};
+  if (value.empty() || !std::ranges::all_of(value, is_in_path)) return std::nullopt;
+  if (says == Says::module) return GlobalName{std::string(value), "_load_pyfunc", offset};
+  const std::size_t dot = value.rfind('.');
+  if (dot == value.npos || dot == 0 || dot + 1 == value.size()) return std::nullopt;
+  return GlobalName{std::string(value.substr(0, dot)), std::string(value.substr(dot + 1)), offset};
+}
+
+std::uint64_t memory_of(const GlobalName& name) {
+  constexpr std::uint64_t bytes_a_name = 512;
+  return bytes_a_name + 3 * (name.module.size() + name.name.size());
+}
+
+}  // namespace tare
