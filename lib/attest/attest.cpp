@@ -13,6 +13,7 @@
 #include "lib/attest/array_type.hpp"
 #include "lib/attest/broken_file.hpp"
 #include "lib/attest/data_file.hpp"
+#include "lib/attest/elements.hpp"
 #include "lib/attest/file_tree.hpp"
 #include "lib/attest/named_in_text.hpp"
 #include "lib/attest/nested_bytes.hpp"
@@ -62,8 +63,6 @@ Bytes head_of(const Source& source) {
 std::string without_name(std::string why, const std::string& name) {
   return why.starts_with(name + ": ") ? why.substr(name.size() + 2) : why;
 }
-
-constexpr std::string_view raw_names = "0123456789abcdef._";
 
 bool begins_as_archive(ByteView bytes) {
   return as_text(bytes).starts_with("PK\x03\x04");
@@ -169,6 +168,7 @@ class Attester {
   void judge_files(const std::string& prefix, const FileTree& tree) {
     std::vector<std::string> paths;
     for (const std::string& path : tree.files) paths.push_back(prefix + path);
+    folders_of_elements_.merge(folders_of_elements(paths));
     const auto depth = [](const std::string& path) { return std::ranges::count(path, '/'); };
     std::ranges::stable_sort(paths, {}, [&](const std::string& path) {
       return std::pair(format_of_whole(file_name(path)) == nullptr, depth(path));
@@ -231,7 +231,8 @@ class Attester {
     const auto source = folder->open(name);
     const AttestedPlace place = place_of(path, source->size());
     look_into(*opened.container, source, place, 0);
-    for (const std::string& part : opened.parts) accounted_.insert(prefix + part);
+    auto& parts = opened.items.empty() ? elements_ : parts_;
+    for (const std::string& part : opened.parts) parts.insert(prefix + part);
     if (format->owns_folders) owned_.insert(prefix);
     for (const WholeItem& item : opened.items) judge_item(item, place);
     for (const std::string& doubt : opened.doubts) leave(place, doubt);
@@ -258,26 +259,30 @@ class Attester {
     }
   }
 
-  [[nodiscard]] bool is_owned(const std::string& path) const {
-    if (owned_.contains("")) return true;
+  [[nodiscard]] bool is_owned(const std::string& path) const { return lies_below(owned_, path); }
+  /// Folders end with a slash; the whole is "".
+  [[nodiscard]] static bool lies_below(const std::set<std::string>& folders, const std::string& path) {
+    if (folders.contains("")) return true;
     for (std::size_t slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1)) {
-      if (owned_.contains(path.substr(0, slash + 1))) return true;
+      if (folders.contains(path.substr(0, slash + 1))) return true;
     }
     return false;
   }
   /// Elements that another file speaks of: a part, or (in a folder that belongs to a database) what is called as such
-  /// are, by numbers, and the lists of it.
-  [[nodiscard]] bool is_raw(const std::string& path) const {
-    if (accounted_.contains(path)) return true;
+  /// are, where they lie, and the lists of it.
+  [[nodiscard]] bool is_elements(const std::string& path) const {
+    if (elements_.contains(path)) return true;
     const std::string_view name = file_name(path);
-    return is_owned(path) && (format_of_whole(name) != nullptr || name.find_first_not_of(raw_names) == name.npos);
+    return is_owned(path) &&
+           (format_of_whole(name) != nullptr || (is_named_as_elements(name) && lies_below(folders_of_elements_, path)));
   }
 
   void judge_single(const std::string& path, const std::string& where) {
     const auto source = next_ != nullptr ? std::exchange(next_, nullptr) : files_.open(where);
     source->count_in(budget_);
     const AttestedPlace place = place_of(path, source->size());
-    if (is_raw(path)) return tell_if(other_nature(*source, raw_format), place);
+    if (parts_.contains(path)) return tell_if(other_nature(*source, parts_format), place);
+    if (!is_code(path) && is_elements(path)) return tell_if(doubt_of_elements(source), place);
     judge(source, path, place, 0);
   }
 
@@ -341,7 +346,7 @@ class Attester {
       inside.inside += (place.inside.empty() ? "" : " > ") + name;
       tell_errors(*source, inside, [&] {
         const auto member = open_member(*archive, entry);
-        if (is_known && !name.ends_with(".pkl")) return tell_if(other_nature(*member, raw_format), inside);
+        if (is_known && !name.ends_with(".pkl")) return tell_if(other_nature(*member, elements_format), inside);
         judge(member, name, inside, level + 1);
       });
     }
@@ -553,7 +558,9 @@ class Attester {
   std::shared_ptr<Budget> budget_ = Budget::of_files(checkpoint_.target);
   std::string where_;  ///< the file that is judged, as errors name it
   Attestation found_;
-  std::set<std::string> accounted_;                  ///< paths of parts
+  std::set<std::string> parts_;                      ///< paths of files of which each item is judged
+  std::set<std::string> elements_;                   ///< paths of files of elements
+  std::set<std::string> folders_of_elements_;        ///< with a slash
   std::set<std::string> owned_;                      ///< folders of which all belongs to one database, with a slash
   std::map<std::string, std::size_t> file_numbers_;  ///< the first in found_.files of each path
   std::size_t left_in_file_ = 0;

@@ -6,12 +6,11 @@
 #include "lib/attest/broken_file.hpp"
 #include "lib/attest/named_in_words.hpp"
 #include "lib/attest/other_nature.hpp"
+#include "lib/attest/sentence_pieces.hpp"
 #include "lib/base/crc32c.hpp"
-#include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/names.hpp"
-#include "lib/container/protobuf.hpp"
 
 namespace tare {
 namespace {
@@ -53,37 +52,6 @@ bool is_text(std::string_view text) {
     return byte < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f';
   };
   return std::none_of(text.begin(), text.end(), is_control);
-}
-
-/// A piece is a text, its score and its kind. TensorFlow's graphs, which run, have a text for an operation there.
-bool is_piece(ProtobufReader& reader, Span left) {
-  constexpr std::uint64_t text = 1, kind = 3;
-  bool has_text = false;
-  while (left.size > 0) {
-    const ProtobufField field = reader.take(left);
-    if (field.number > kind || field.is_run != (field.number == text)) return false;
-    has_text |= field.is_run;
-  }
-  return has_text;
-}
-
-/// SentencePiece's tokenizer: a message of pieces, and of the trainer's and normaliser's settings.
-bool is_sentence_pieces(const Source& source) {
-  constexpr std::uint64_t piece = 1, last_known = 5;
-  ProtobufReader reader(source);
-  bool has_piece = false;
-  try {
-    for (Span left{0, source.size()}; left.size > 0;) {
-      const ProtobufField field = reader.take(left);
-      if (!field.is_run || field.number < piece || field.number > last_known) return false;
-      if (field.number != piece) continue;
-      if (!is_piece(reader, field.run)) return false;
-      has_piece = true;
-    }
-    return has_piece;
-  } catch (const Error&) {
-    return false;
-  }
 }
 
 /// TensorBoard's: records, each with a CRC of its length and one of its bytes.

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <utility>
+
+#include "lib/base/holds.hpp"
 
 namespace tare {
 namespace {
@@ -17,8 +20,14 @@ constexpr auto pipeline_packages = std::to_array<std::string_view>(
      "spectrogram_diffusion", "stable_audio", "stable_diffusion", "stable_diffusion_safe", "unclip", "unidiffuser",
      "wuerstchen"});
 
-bool is_own(std::string_view module) {
-  return std::ranges::find(own_packages, module.substr(0, module.find('.'))) != own_packages.end();
+/// Where torch has its activations, and the layer that does nothing: called without arguments, they are no more than
+/// that.
+constexpr auto activation_modules =
+    std::to_array<std::string_view>({"torch.nn", "torch.nn.modules.activation", "torch.nn.modules.linear"});
+
+bool is_own(std::string_view module, std::string_view name) {
+  const bool is_class = !name.empty() && name.front() >= 'A' && name.front() <= 'Z';
+  return holds(own_packages, module.substr(0, module.find('.'))) || (is_class && holds(activation_modules, module));
 }
 
 class HuggingFaceNames {
@@ -39,6 +48,8 @@ class HuggingFaceNames {
     NodeId idx = nowhere, path = nowhere, type = nowhere;
     NodeId class_name = nowhere, diffusers_version = nowhere;
     NodeId custom_pipelines = nowhere;
+    NodeId activation_function = nowhere, activation_fn = nowhere, former_activation = nowhere;
+    NodeId tokenizer_class = nowhere, types = nowhere, structure = nowhere;
   };
   static constexpr auto telling_keys = std::to_array<std::pair<std::string_view, NodeId Telling::*>>({
       {"parent_library", &Telling::parent_library},
@@ -49,6 +60,12 @@ class HuggingFaceNames {
       {"_class_name", &Telling::class_name},
       {"_diffusers_version", &Telling::diffusers_version},
       {"custom_pipelines", &Telling::custom_pipelines},
+      {"activation_function", &Telling::activation_function},
+      {"activation_fn", &Telling::activation_fn},
+      {"sbert_ce_default_activation_function", &Telling::former_activation},
+      {"tokenizer_class", &Telling::tokenizer_class},
+      {"types", &Telling::types},
+      {"structure", &Telling::structure},
   });
 
   void look_at(NodeId map) {
@@ -62,6 +79,12 @@ class HuggingFaceNames {
     keep(text(told.parent_library), text(told.base_model_class), map);
     if (told.idx != nowhere && told.path != nowhere) keep_path(text(told.type), map);
     if (told.class_name != nowhere && told.diffusers_version != nowhere) look_at_pipeline(map);
+    for (const NodeId path :
+         {told.activation_function, told.activation_fn, told.former_activation, told.tokenizer_class}) {
+      keep_path(text(path), map);
+    }
+    const auto types = told.structure != nowhere ? tree_.items(told.types) : std::span<const NodeId>();
+    for (std::size_t i = 1; i < types.size(); i += 2) keep_path(text(types[i]), types[i]);
     const auto custom = tree_.items(told.custom_pipelines);
     for (std::size_t i = 1; i < custom.size(); i += 2) keep_path(text(tree_.find(custom[i], "impl")), custom[i]);
   }
@@ -87,7 +110,7 @@ class HuggingFaceNames {
     if (dot != path.npos) keep(path.substr(0, dot), path.substr(dot + 1), node);
   }
   void keep(std::string_view module, std::string_view name, NodeId node) {
-    if (module.empty() || name.empty() || is_own(module)) return;
+    if (module.empty() || name.empty() || is_own(module, name)) return;
     constexpr std::uint64_t bytes_a_name = 512;  // here, and among those that are told
     tree_.take_memory(bytes_a_name + 3 * (module.size() + name.size()));
     names_.push_back({std::string(module), std::string(name), tree_.span(node).offset});

@@ -159,6 +159,12 @@ bool is_whole_word(std::string_view text, std::size_t at, std::size_t size) {
   return (at == 0 || !is_word(text[at - 1])) && (at + size == text.size() || !is_word(text[at + size]));
 }
 
+std::size_t find_word(std::string_view text, std::string_view word, std::size_t from) {
+  std::size_t at = text.find(word, from);
+  while (at != text.npos && !is_whole_word(text, at, word.size())) at = text.find(word, at + 1);
+  return at;
+}
+
 /// Whether an anchor stands before a word, so that it can be a key elsewhere.
 bool is_anchored(std::string_view text, std::size_t at) {
   const std::string_view before = text.substr(at - std::min(at, longest_name), std::min(at, longest_name));
@@ -190,9 +196,9 @@ class WordReader {
 
  private:
   void look_for(const NamingKey& key, std::string_view text) {
-    if (!key.beside.empty() && text.find(key.beside) == text.npos) return;
-    for (std::size_t at = text.find(key.text); at != text.npos; at = text.find(key.text, at + 1)) {
-      if (is_whole_word(text, at, key.text.size())) look_at(key, text, at);
+    if (!key.beside.empty() && find_word(text, key.beside, 0) == text.npos) return;
+    for (std::size_t at = find_word(text, key.text, 0); at != text.npos; at = find_word(text, key.text, at + 1)) {
+      look_at(key, text, at);
     }
   }
 

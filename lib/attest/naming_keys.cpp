@@ -24,11 +24,18 @@ constexpr auto any_text = std::to_array<NamingKey>({
 });
 constexpr auto configurations = std::to_array<NamingKey>({{"target", Says::likely_path}});
 
-/// Last parts of the names of files and hosts.
-constexpr auto file_endings = std::to_array<std::string_view>(
-    {"bin", "ckpt", "com", "csv",    "gguf", "gz",  "h5",  "html", "io",  "jpg",     "json", "jsonl",      "md",
-     "net", "npy",  "npz", "onnx",   "org",  "pb",  "pdf", "pkl",  "png", "parquet", "pt",   "pth",        "py",
-     "sh",  "so",   "tar", "tflite", "toml", "txt", "wav", "xml",  "yml", "yaml",    "zip",  "safetensors"});
+/// Last parts of the names of files, hosts and parameters.
+constexpr auto other_endings = std::to_array<std::string_view>(
+    {"7z",      "ai",     "arrow",   "avi",     "bias",    "bin",     "bmp",         "bz2",     "cc",    "cfg",
+     "ckpt",    "co",     "com",     "conf",    "cpp",     "csv",     "dat",         "data",    "db",    "de",
+     "dev",     "distcp", "edu",     "engine",  "eqx",     "feather", "ggml",        "gguf",    "gif",   "gov",
+     "gz",      "h5",     "hdf5",    "html",    "ico",     "in",      "index",       "ini",     "io",    "ipynb",
+     "joblib",  "jpeg",   "jpg",     "json",    "jsonl",   "keras",   "lock",        "log",     "mat",   "md",
+     "mlmodel", "model",  "mp3",     "mp4",     "msgpack", "nemo",    "net",         "npy",     "npz",   "onnx",
+     "orbax",   "org",    "parquet", "pb",      "pd",      "pdf",     "pdiparams",   "pdmodel", "pdopt", "pdparams",
+     "pickle",  "pkl",    "png",     "pt",      "pth",     "py",      "safetensors", "sh",      "so",    "spm",
+     "sqlite",  "tar",    "tflite",  "tgz",     "tmp",     "toml",    "torchscript", "tsv",     "txt",   "uk",
+     "vocab",   "wav",    "weight",  "weights", "xml",     "xz",      "yaml",        "yml",     "zip",   "zst"});
 
 bool is_identifier(std::string_view part) {
   const bool begins = !part.empty() && (part.front() < '0' || part.front() > '9');
@@ -37,7 +44,7 @@ bool is_identifier(std::string_view part) {
 
 bool looks_like_path(std::string_view value) {
   const std::size_t last = value.rfind('.');
-  if (last == value.npos || holds(file_endings, value.substr(last + 1))) return false;
+  if (last == value.npos || holds(other_endings, value.substr(last + 1))) return false;
   for (std::size_t dot = value.find('.'); dot != value.npos; dot = value.find('.')) {
     if (!is_identifier(value.substr(0, dot))) return false;
     value.remove_prefix(dot + 1);

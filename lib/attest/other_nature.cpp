@@ -4,19 +4,21 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "lib/attest/tar_checksum.hpp"
+#include "lib/attest/zip_at_end.hpp"
 #include "lib/base/holds.hpp"
 #include "lib/base/text.hpp"
 #include "lib/container/pickle/read/opcode.hpp"
-#include "lib/container/zip/layout.hpp"
 
 namespace tare {
 namespace {
 
 constexpr auto pickles = std::to_array<std::string_view>({"pickle", "torch_legacy", "torch_dcp"});
 constexpr auto zips = std::to_array<std::string_view>({zip_format, "torch_zip", "npz", "keras"});
-/// Others may well end with a tensor that holds an archive.
+/// Of which some parts are archives, one behind the other.
+constexpr auto may_end_with_zip = std::to_array<std::string_view>({parts_format});
+/// In which not even an empty archive stands at the end; in others that could be chance.
 constexpr auto never_end_with_zip = std::to_array<std::string_view>(
     {text_format, picture_format, record_format, "json", "msgpack", "npy", "hdf5", "torch_tar"});
 
@@ -58,37 +60,10 @@ Doubt as_pickle(const Source& source, std::string_view format) {
   return {"is a pickle, too: " + words_of(probe), std::move(probe.globals), probe.calls, probe.unnamed.has_value()};
 }
 
-/// As Python's tarfile sees it, which torch.load asks first: the checksum of the first block alone.
-bool is_tar(const Source& source) {
-  constexpr std::size_t block = 512, at = 148, size = 8;
-  if (source.size() < block) return false;
-  const Bytes header = source.read({0, block});
-  std::string_view digits = as_text(header).substr(at, size);
-  digits.remove_prefix(std::min(digits.find_first_not_of(' '), digits.size()));
-  long stored = 0;
-  constexpr int octal = 8;
-  if (std::from_chars(digits.data(), digits.data() + digits.size(), stored, octal).ec != std::errc()) return false;
-  long sum = 0;
-  long signed_sum = 0;
-  for (std::size_t i = 0; i < block; ++i) {
-    const char byte = i >= at && i < at + size ? ' ' : static_cast<char>(header[i]);
-    sum += static_cast<unsigned char>(byte);
-    signed_sum += static_cast<signed char>(byte);
-  }
-  return stored == sum || stored == signed_sum;
-}
-
-/// A directory that ends where the file does, or before a comment.
-bool ends_with_zip(const Source& source) {
-  constexpr std::uint64_t searched = 65535 + zip::end_size;
-  const std::uint64_t size = std::min(source.size(), searched);
-  const Bytes tail = source.read({source.size() - size, size});
-  for (std::size_t at = 0; at + zip::end_size <= tail.size(); ++at) {
-    if (load_le<std::uint32_t>(tail.data() + at) != zip::end_signature) continue;
-    const std::size_t comment = load_le<std::uint16_t>(tail.data() + at + 20);
-    if (at + zip::end_size + comment == tail.size()) return true;
-  }
-  return false;
+bool ends_with_zip(const Source& source, std::string_view format) {
+  if (holds(zips, format) || holds(may_end_with_zip, format)) return false;
+  const ZipEnding ending = zip_ending(source);
+  return ending.is_directory || (ending.is_record && holds(never_end_with_zip, format));
 }
 
 }  // namespace
@@ -112,9 +87,8 @@ Doubt other_nature(const Source& source, std::string_view format) {
   if (!holds(pickles, format)) {
     if (Doubt pickle = as_pickle(source, format); !pickle.why.empty()) return pickle;
   }
-  if (format != "torch_tar" && is_tar(source)) return {"is a tar archive, too", {}, 0};
-  if (holds(zips, format)) return {};
-  if (holds(never_end_with_zip, format) && ends_with_zip(source)) return {"ends with a zip archive", {}, 0};
+  if (format != "torch_tar" && begins_as_tar(source)) return {"is a tar archive, too", {}, 0};
+  if (ends_with_zip(source, format)) return {"ends with a zip archive", {}, 0};
   return {};
 }
 

@@ -22,6 +22,7 @@ inline constexpr std::string_view picture_format = "picture";
 inline constexpr std::string_view record_format = "records";  ///< of a tokenizer, of events
 inline constexpr std::string_view zip_format = "zip";         ///< of no framework
 inline constexpr std::string_view compressed_format = "compressed";
-inline constexpr std::string_view raw_format = "raw";  ///< elements, packed or not, that another file speaks of
+inline constexpr std::string_view elements_format = "elements";  ///< packed or not, that another file speaks of
+inline constexpr std::string_view parts_format = "parts";        ///< which are judged one by one; some may be archives
 
 }  // namespace tare

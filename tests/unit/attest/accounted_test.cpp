@@ -115,7 +115,7 @@ TEST_CASE("a text imports what a module can be called; JSON, YAML and CSV that b
 
 TEST_CASE("tokenizers and TensorBoard's events are data as long as every byte is one of theirs") {
   const Folder folder;
-  const std::string pieces = "\x0a\x0e\x0a\x05<unk>\x15\0\0\0\0\x18\2"s + "\x12\2\x10\1"s;
+  const std::string pieces = "\x0a\x0e\x0a\x05<unk>\x15\0\0\0\0\x18\2"s + "\x12\2\x18\1"s;
   folder.write("tokenizer.model", pieces);
   CHECK(folder.told("tokenizer.model").empty());
   folder.write("tokenizer.model", pieces + "\x0a\x7f");
@@ -151,10 +151,44 @@ TEST_CASE("a tokenizer in which one piece is none is told, whatever stands there
   }
   folder.write("tokenizer.model", piece + piece + piece);
   CHECK(folder.told("tokenizer.model").empty());
-  folder.write("tokenizer.model", piece + "\x2a\2\x10\1"s);  // how its pieces become a text again
+  folder.write("tokenizer.model", piece + "\x2a\2\x18\1"s);  // how its pieces become a text again
   CHECK(folder.told("tokenizer.model").empty());
   folder.write("tokenizer.model", piece + "\x32\2\x10\1"s);
   CHECK(!folder.told("tokenizer.model").empty());
+}
+
+TEST_CASE(
+    "a tokenizer's settings are those that SentencePiece has; what runs with fields of the same numbers is told") {
+  const Folder folder;
+  const auto is_data = [&](const std::string& settings) {
+    folder.write("tokenizer.model", "\x0a\x0e\x0a\x05<unk>\x15\0\0\0\0\x18\2"s + settings);
+    return folder.told("tokenizer.model").empty();
+  };
+  const auto field = [](char number, const std::string& run) {
+    return static_cast<char>(number << 3 | 2) + std::string(1, static_cast<char>(run.size())) + run;
+  };
+  const std::string trainer = field(1, "corpus.txt") + field(2, "m") + "\x18\2\x20\x80\x7d" + field(7, "text") +
+                              "\x55\x52\xb8\x7e\x3f\x98\2\1" + "\xfa\1\1\n" + "\xc0\2\0"s + "\xe2\2\4 \xe2\x81\x87";
+  CHECK(is_data(field(2, trainer)));
+  CHECK(is_data(field(2, trainer) + field(3, field(1, "nfkc") + field(2, "\0\1\xff"s) + "\x18\0\x20\1"s) +
+                field(4, field(1, field(1, "a") + field(2, "b"))) + field(5, "")));
+  // A graph of a node, alone and as the graph of a SavedModel, which can leave out its other parts.
+  const std::string node = field(1, "x") + field(2, "WriteFile");
+  const std::string graph = field(1, node);
+  for (const std::string& meta : {field(2, graph), field(1, "") + field(2, graph), field(2, graph) + field(5, "s"),
+                                  field(2, graph) + field(3, "save"), field(1, node), field(5, node)}) {
+    CHECK(!is_data(field(2, meta)));
+    CHECK(!is_data(field(2, trainer) + field(2, meta)));
+  }
+  CHECK(!is_data(field(2, field(2,
+                                "\x8a\x80\x80\x80\x70"
+                                "ab"))));  // a field's number as it need not be written
+  CHECK(!is_data(field(2, field(8, "none"))));
+  CHECK(!is_data(field(2, "\x08\1")));
+  CHECK(!is_data(field(3, field(7, "none"))));
+  CHECK(!is_data(field(4, field(1, field(3, "none")))));
+  CHECK(!is_data(field(4, field(2, "none"))));
+  CHECK(!is_data("\x10\1"));
 }
 
 TEST_CASE("files, bytes and calls are counted") {

@@ -123,6 +123,27 @@ TEST_CASE("classes that Hugging Face's configurations name are judged, but those
   CHECK(says(pipeline(R"("_class_name": ["my_pipeline", "Mine"])"), "unknown my_pipeline.Mine"));
   CHECK(told(R"({"unet": ["os", "system"], "loss_scale": 2.0})", ".json").empty());  // nobody's pipeline
 
+  const auto setting = [](const std::string& key, const std::string& value) {
+    return told("{\"" + key + "\": " + value + "}", ".json");
+  };
+  for (const char* key :
+       {"activation_function", "activation_fn", "sbert_ce_default_activation_function", "tokenizer_class"}) {
+    INFO(key);
+    CHECK(says(setting(key, R"("evil.pkg.Run")"), "unknown evil.pkg.Run"));
+    CHECK(says(setting("sentence_transformers", "{\""s + key + R"(": "os.system"})"), "dangerous os.system"));
+    CHECK(!setting(key, R"("torch.utils.collect_env.main")").empty());
+    CHECK(!setting(key, R"("torch.nn.modules.module.warnings")").empty());
+    for (const char* own :
+         {"torch.nn.modules.activation.Tanh", "torch.nn.modules.linear.Identity", "torch.nn.Sigmoid", "gelu_new",
+          "LlamaTokenizerFast", "sentence_transformers.models.tokenizer.WhitespaceTokenizer"}) {
+      CHECK(setting(key, "\""s + own + "\"").empty());
+    }
+  }
+  const std::string types = R"({"query_0": "evil.pkg.Loader", "doc_0": "sentence_transformers.models.Dense"})";
+  CHECK(says(told(R"({"structure": {"query": ["query_0"]}, "types": )" + types + "}", ".json"),
+             "unknown evil.pkg.Loader"));
+  CHECK(setting("types", types).empty());
+
   CHECK(says(told(R"({"custom_pipelines": {"x": {"impl": "pair.Pipeline", "pt": ["AutoModel"]}}})", ".json"),
              "unknown pair.Pipeline"));
 }

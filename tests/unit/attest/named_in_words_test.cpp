@@ -68,8 +68,9 @@ TEST_CASE("a target without params names something where it looks like a path to
     CHECK(says(told(text, ".yaml"), "dangerous os.system"));
   }
   CHECK(says(told(R"({"target": "os.system"})", ".json"), "dangerous os.system"));
-  for (const char* value : {"cuda", "0.5", "1.5e-3", "model.bin", "model.safetensors", "train.py", "example.com",
-                            "a/b.c", "layers.0.weight", "v1.0", "U.S. dollars", "the end.", "..", ".a", "e.g. this"}) {
+  for (const char* value : {"cuda", "0.5", "1.5e-3", "model.bin", "model.safetensors", "train.py", "scaler.pdparams",
+                            "model.keras", "lm_head.weight", "example.com", "a/b.c", "layers.0.weight", "v1.0",
+                            "U.S. dollars", "the end.", "..", ".a", "e.g. this"}) {
     INFO(value);
     CHECK(told("target: "s + value + "\n", ".yaml").empty());
     CHECK(told("{\"target\": \""s + value + "\"}", ".json").empty());
