@@ -28,6 +28,7 @@
 #include "lib/edit/fp8_values.hpp"
 #include "lib/edit/integrity.hpp"
 #include "lib/edit/root_key.hpp"
+#include "lib/edit/set_once.hpp"
 #include "lib/edit/value_text.hpp"
 #include "lib/edit/weight_map.hpp"
 #include "lib/edit/window_assignments.hpp"
@@ -221,8 +222,12 @@ class Planner {
     return take(state, regrouped_fp8(state.after, action.release));
   }
   bool change(StateWork& state, const Assign& action) {
-    for (const auto& [key, value] : action.values) {
-      add(state, new_fp8_values(state.after, fp8_key_of(state.after, key), value, request_.force, layers()));
+    SetOnce once(state.after.path);
+    for (const Assignment& one : action.values) {
+      const Fp8Key key = fp8_key_of(state.after, one.key);
+      std::vector<NewField> fields = new_fp8_values(state.after, key, one.value, request_.force, layers());
+      once.add(one, fields);
+      add(state, std::move(fields));
     }
     return take(state, {});
   }

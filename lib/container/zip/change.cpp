@@ -182,6 +182,11 @@ void ZipChange::patch(Span place, const SharedBytes& after, std::string_view mea
     throw Error(Status::internal, "a patch outside the data of its record");
   }
   verify(touched);
+  if (!patched_.empty() && patched_.back().end() == place.offset) {
+    patched_.back().size += place.size;
+  } else {
+    patched_.push_back(place);
+  }
   const SharedBytes before = archive_.source().read(place);
   touched.crc = crc32_patched(touched.crc, before, after, payload.end() - place.end());
   for (Patch& patch : differing_parts(before, after, place.offset, meaning)) {
@@ -253,7 +258,17 @@ void ZipChange::append_patched_records() {
   change_.patches.clear();
 }
 
+void ZipChange::require_apart() {
+  std::ranges::sort(patched_, {}, &Span::offset);
+  const auto both = std::ranges::adjacent_find(
+      patched_, [](const Span& one, const Span& next) { return next.offset < one.end() && next.size != 0; });
+  if (both == patched_.end()) return;
+  throw Error(Status::internal, fmt::format("{}: two changes of the bytes at offset {}", archive_.source().name(),
+                                            std::next(both)->offset));
+}
+
 FileChange ZipChange::finish() && {
+  require_apart();
   if (moves_patched_records()) append_patched_records();
   for (const Touched& touched : touched_) mend_checksums(touched);
   if (!change_.append) return std::move(change_);

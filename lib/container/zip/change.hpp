@@ -44,6 +44,8 @@ class ZipChange {
   void verify(const Touched& touched) const;
   void mend_checksums(const Touched& touched);
   void append_patched_records();
+  /// Throws `internal`: of overlapping patches each says what the other changes, and no CRC would be right.
+  void require_apart();
   [[nodiscard]] std::uint32_t mended(const ZipEntry& entry) const;
   struct Replaced {
     const ZipEntry* entry;
@@ -61,6 +63,7 @@ class ZipChange {
   const ZipArchive& archive_;
   FileChange change_;
   AlikeBytes alike_;
+  std::vector<Span> patched_;  ///< places of patches, those that follow each other as one
   std::vector<Touched> touched_;
   std::unordered_map<const ZipEntry*, std::size_t> touched_by_entry_;  ///< indices into touched_
   std::vector<const ZipEntry*> by_offset_;                             ///< once one is looked for

@@ -44,6 +44,13 @@ TEST_CASE("an int that still fits its opcode changes its bytes alone") {
   CHECK(as_text(after) == "\x80\x02}q\0(X\x05\0\0\0scaleq\x01J\0\x04\0\0X\x01\0\0\0nq\x02K\x03u."s);
 }
 
+TEST_CASE("two changes of one value are an error, and no pickle of a length that cannot be") {
+  const Written written(two_ints);
+  const std::vector<NodeChange> both(2, NodeChange{written.find("scale"), Integer{1024, {}}, "scale"});
+  CHECK_THROWS_WITH(rewrite_pickle(written.pickle, 0, written.tensors, both),
+                    Catch::Contains("two changes of a pickle's bytes at offset"));
+}
+
 TEST_CASE("room for a larger int comes from memo slots that nothing fetches") {
   const Bytes after = Written(two_ints).changed("n", Integer{300, {}});
   CHECK(after.size() == two_ints.size());

@@ -261,6 +261,23 @@ TEST_CASE("a patch stays in the data of one record") {
   CHECK(problem({image.size() - 1, 1}) == no_record);
 }
 
+TEST_CASE("two patches of the same bytes are no archive with a wrong CRC, but an error") {
+  const Bytes image = archive_of_all_kinds();
+  const ZipArchive archive(source_of(image));
+  const std::uint64_t begin = archive.record(archive.entries()[3]).payload.offset;
+  const auto patched = [&](std::uint64_t one, std::uint64_t next) {
+    ZipChange change(archive);
+    change.patch({begin + one, 4}, bytes_of("ABCD"), "one");
+    change.patch({begin + next, 4}, bytes_of("EFGH"), "next");
+    return std::move(change).finish().patches.size();
+  };
+  CHECK(patched(2, 6) > 0);
+  CHECK(patched(6, 2) > 0);
+  for (const std::uint64_t next : {std::uint64_t{2}, std::uint64_t{5}, std::uint64_t{0}}) {
+    CHECK_THROWS_WITH(patched(2, next), Catch::Contains("two changes of the bytes at offset"));
+  }
+}
+
 TEST_CASE("a wrong checksum of a record of 64 KiB is noticed before it is patched, and of a longer one passed on") {
   for (const std::size_t size : {65'535U, 65'536U, 65'537U}) {
     INFO(size);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "lib/base/error.hpp"
@@ -98,9 +99,10 @@ bool stretch(std::vector<Replacement>& replacements, std::span<const NodeChange>
   return false;
 }
 
+/// What is put in before bytes that are replaced comes first. Throws `internal` where two replace the same bytes.
 Bytes applied(ByteView text, Span range, std::vector<Replacement> replacements) {
-  std::sort(replacements.begin(), replacements.end(),
-            [](const auto& a, const auto& b) { return a.place.offset < b.place.offset; });
+  std::ranges::stable_sort(replacements, {},
+                           [](const Replacement& r) { return std::pair(r.place.offset, r.place.size); });
   Bytes result;
   result.reserve(static_cast<std::size_t>(static_cast<std::int64_t>(range.size) + growth(replacements)));
   std::uint64_t at = range.offset;
@@ -109,6 +111,10 @@ Bytes applied(ByteView text, Span range, std::vector<Replacement> replacements) 
     result.insert(result.end(), part.begin(), part.end());
   };
   for (const Replacement& replacement : replacements) {
+    if (replacement.place.offset < at) {
+      throw Error(Status::internal,
+                  fmt::format("two changes of a pickle's bytes at offset {}", replacement.place.offset));
+    }
     copy(at, replacement.place.offset);
     result.insert(result.end(), replacement.after.begin(), replacement.after.end());
     at = replacement.place.end();
@@ -227,8 +233,7 @@ class Rewriter {
     if (!shared_) shared_.emplace(tree_);
     const bool is_shared = shared_->is_shown_elsewhere(tree_, change.node);
     if (is_shared && !place.is_in_pickle && place.tensor.count() == 1) {
-      return move(change,
-                  element_bytes(place.tensor.type, elements_of(change, place.tensor).front().value, place.order));
+      return move(change, element_bytes(place.tensor.type, elements_of(change, place.tensor).front().value, place.order));
     }
     if (is_shared) {
       throw Error(Status::refused, change.meaning + ": another tensor of the file shows the same elements",
