@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "lib/base/exact_integer.hpp"
 #include "lib/base/text.hpp"
 #include "tools/render.hpp"
 
@@ -39,5 +40,8 @@ std::string power_text(const Value& value) {
   if (number == nullptr || std::holds_alternative<bool>(number->data)) return {};
   int exponent = 0;
   const double fraction = std::frexp(number->as_double(), &exponent);
-  return fraction == 0.5 && std::abs(exponent - 1) > 1 ? "2^" + std::to_string(exponent - 1) : "";
+  const std::string power = "2^" + std::to_string(exponent - 1);
+  const auto* integer = std::get_if<tare::Integer>(&number->data);
+  const bool is_rounded = integer != nullptr && tare::exact_decimal(power) != integer->text();
+  return fraction == 0.5 && std::abs(exponent - 1) > 1 && !is_rounded ? power : "";
 }

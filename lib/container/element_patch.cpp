@@ -19,7 +19,7 @@ std::ptrdiff_t at(std::size_t index) {
 /// The bytes of all elements of `stored`, as `change` makes them.
 Bytes changed(const StoredTensor& stored, Bytes bytes, const NodeChange& change) {
   for (const NewElement& element : elements_of(change, stored.tensor)) {
-    const Bytes value = element_bytes(stored.tensor.type, element.value, stored.order);
+    const Bytes value = element_bytes(stored.tensor.type, element, stored.order);
     for_each_index(element, [&](std::uint64_t index) {
       std::copy(value.begin(), value.end(), bytes.begin() + at(stored.position(index) * value.size()));
     });

@@ -24,6 +24,14 @@ double as_double(const NewNumber& number) {
   return std::get<double>(number);
 }
 
+Bytes element_bytes(ElementType type, const NewElement& element, std::endian order) {
+  const bool is_exact = type.name == "int64" || (type.name == "uint64" && element.integer.value_or(0) >= 0);
+  if (!element.integer || !is_exact) return element_bytes(type, element.value, order);
+  Bytes bytes(sizeof(std::int64_t));
+  store(bytes.data(), *element.integer, order);
+  return bytes;
+}
+
 NewElements elements_of(const NodeChange& change, const Tensor& tensor) {
   const auto refuse = [&](const char* problem) {
     throw Error(Status::refused, fmt::format("{}: {} {}", change.meaning, tensor.type_text(), problem));
@@ -32,7 +40,11 @@ NewElements elements_of(const NodeChange& change, const Tensor& tensor) {
   const auto* elements = std::get_if<NewElements>(&change.value);
   if (elements == nullptr) {
     if (tensor.count() != 1) refuse("is no single number");
-    return {{0, as_double(number_of(change))}};
+    const NewNumber number = number_of(change);
+    const auto* integer = std::get_if<Integer>(&number);
+    NewElement only{.value = as_double(number)};
+    if (integer != nullptr && !integer->is_big()) only.integer = integer->value;
+    return {only};
   }
   const std::uint64_t count = tensor.count();
   const auto is_beyond = [&](const NewElement& element) {

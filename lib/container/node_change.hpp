@@ -1,7 +1,9 @@
 // What an edit asks of one node of a container's tree.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -21,7 +23,8 @@ struct NewElement {
   std::uint64_t index = 0;  ///< of the first, in row-major order
   double value = 0;
   std::uint64_t count = 1;
-  std::uint64_t stride = 1;  ///< from one to the next
+  std::uint64_t stride = 1;                  ///< from one to the next
+  std::optional<std::int64_t> integer = {};  ///< set where the value is an int that a double may round
 };
 using NewElements = std::vector<NewElement>;
 
@@ -30,6 +33,9 @@ template <class Act>
 void for_each_index(const NewElement& element, const Act& act) {
   for (std::uint64_t i = 0; i < element.count; ++i) act(element.index + i * element.stride);
 }
+
+/// The element's bytes, of integers of 64 bits all of them. Throws as element_bytes of the value does.
+Bytes element_bytes(ElementType type, const NewElement& element, std::endian order);
 
 /// All bytes that a node holds, anew: see contents_of (nested.hpp).
 struct NewContents {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "lib/base/error.hpp"
+#include "lib/base/exact_integer.hpp"
 #include "lib/base/text.hpp"
 
 namespace tare {
@@ -42,6 +43,15 @@ std::string objection(Role role, double value) {
   return "is a list: not edited as one number";
 }
 
+/// Of the number that is given.
+void require_use(const Field& field, const StateValue& given, double number) {
+  const std::string problem = field.role ? objection(*field.role, number) : "";
+  if (problem.empty()) return;
+  throw Error(Status::refused,
+              fmt::format("{}={}: {} {}", field.name, given_text(given), float_text(number), problem),
+              "--force writes it all the same");
+}
+
 std::optional<bool> word_of(const StateValue& given) {
   if (const auto* flag = std::get_if<bool>(&given)) return *flag;
   const auto* text = std::get_if<std::string>(&given);
@@ -61,23 +71,60 @@ Value with_number(Value value, const Value& number) {
 }
 
 Integer whole(double value) {
-  if (std::abs(value) >= 0x1p63) return {0, fmt::format("{:.0f}", value)};
+  if (value < -0x1p63 || value >= 0x1p63) return {0, fmt::format("{:.0f}", value)};
   return {static_cast<std::int64_t>(value), {}};
 }
 
-NewValue for_element(const Field& field, double number) {
-  const ElementType type = element_type_of(field.value);
-  const Bytes bytes = element_bytes(type, number, std::endian::little);
-  return {number, with_number(field.value, element_value(type, bytes.data())), {}};
+/// What a double may round; nothing where the number is written in another way than in digits.
+std::optional<Integer> exact_integer(const StateValue& given) {
+  if (const auto* integer = std::get_if<std::int64_t>(&given)) return Integer{*integer, {}};
+  const auto* text = std::get_if<std::string>(&given);
+  const auto decimal = text == nullptr ? std::nullopt : exact_decimal(*text);
+  if (!decimal) return std::nullopt;
+  const auto small = exact_int64(*text);
+  return small ? Integer{*small, {}} : Integer{0, *decimal};
 }
 
-NewValue for_python(const Field& field, double number, bool is_flag_word) {
+struct GivenNumber {
+  double number;
+  bool is_word;  ///< true or false
+  std::optional<Integer> integer;
+};
+
+bool holds_integers(ElementType type) {
+  return type.name.starts_with("int") || type.name.starts_with("uint");
+}
+
+/// Beyond what a double tells apart.
+NewValue for_large_element(const Field& field, const Integer& integer) {
+  const ElementType type = element_type_of(field.value);
+  const bool fits = !integer.is_big() && (type.name == "int64" || (type.name == "uint64" && integer.value >= 0));
+  if (!fits) {
+    throw Error(Status::refused, fmt::format("{}={}: {} cannot hold that", field.name, integer.text(), type.name),
+                "the largest number that is written is 9223372036854775807, in 64 bits");
+  }
+  return {integer, with_number(field.value, {integer, "int"}), {}};
+}
+
+NewValue for_element(const Field& field, const GivenNumber& given) {
+  constexpr double first_rounded = 0x1p53;
+  const ElementType type = element_type_of(field.value);
+  if (given.integer && holds_integers(type) && std::fabs(given.number) >= first_rounded) {
+    return for_large_element(field, *given.integer);
+  }
+  const Bytes bytes = element_bytes(type, given.number, std::endian::little);
+  return {given.number, with_number(field.value, element_value(type, bytes.data())), {}};
+}
+
+NewValue for_python(const Field& field, const GivenNumber& given) {
   const std::string& type = field.value.type;
-  if (is_flag_word && type == "bool") return {number != 0, {number != 0, "bool"}, {}};
+  const double number = given.number;
+  if (given.is_word && type == "bool") return {number != 0, {number != 0, "bool"}, {}};
   if (type == "float") return {number, {number, "float"}, {}};
-  if (is_whole(number)) {
+  if (given.integer || is_whole(number)) {
+    const Integer integer = given.integer ? *given.integer : whole(number);
     const std::string note = type == "int" ? "" : fmt::format("{} becomes int", type);
-    return {whole(number), {whole(number), "int"}, note};
+    return {integer, {integer, "int"}, note};
   }
   return {number, {number, "float"}, fmt::format("{} becomes float: an int cannot be {}", type, float_text(number))};
 }
@@ -104,22 +151,15 @@ NewValue new_value(const Field& field, const StateValue& given, bool force) {
     throw Error(Status::refused,
                 fmt::format("{} holds no number that can be changed (its type is {})", field.name, field.value.type));
   }
-  const double number = given_number(given, field.name + ": ");
-  const bool is_word = word_of(given).has_value();
+  const GivenNumber read{given_number(given, field.name + ": "), word_of(given).has_value(), exact_integer(given)};
   const bool is_flag = field.value.type == "bool" || element_type_of(field.value).name == "bool";
   const bool wants_flag = field.role ? facts(*field.role).quantity == Quantity::flag : is_flag;
-  if (is_word != wants_flag && !force) {
+  if (read.is_word != wants_flag && !force) {
     throw Error(Status::refused, fmt::format("{}={}: {} is wanted", field.name, given_text(given),
                                              wants_flag ? "true or false" : "a number"));
   }
-  const std::string problem = field.role ? objection(*field.role, number) : "";
-  if (!problem.empty() && !force) {
-    throw Error(Status::refused,
-                fmt::format("{}={}: {} {}", field.name, given_text(given), float_text(number), problem),
-                "--force writes it all the same");
-  }
-  if (element_type_of(field.value).size != 0) return for_element(field, number);
-  return for_python(field, number, is_word);
+  if (!force) require_use(field, given, read.number);
+  return element_type_of(field.value).size != 0 ? for_element(field, read) : for_python(field, read);
 }
 
 }  // namespace tare

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "lib/base/error.hpp"
+#include "lib/base/exact_integer.hpp"
 #include "lib/base/text.hpp"
 #include "lib/dialect/policy.hpp"
 #include "lib/edit/field_key.hpp"
@@ -21,8 +22,11 @@ bool is_integer(double number) {
 /// The whole number that is given for a field of that role; nothing where none is.
 std::optional<std::int64_t> given_for(const FoundScaler& scaler, const std::vector<Assignment>& given, Role role) {
   for (const Assignment& assignment : given) {
-    const std::optional<double> number = parse_number(given_text(assignment.value));
-    if (field_of(scaler, assignment.key).role != role || !number) continue;
+    if (field_of(scaler, assignment.key).role != role) continue;
+    const std::string text = given_text(assignment.value);
+    if (const auto integer = exact_int64(text)) return integer;
+    const std::optional<double> number = parse_number(text);
+    if (!number) continue;
     if (is_integer(*number)) return static_cast<std::int64_t>(*number);  // others are refused as what they are
   }
   return std::nullopt;

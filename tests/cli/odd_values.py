@@ -6,6 +6,8 @@ error names the file.
 
 Takes real checkpoints of torch.save in turn and puts an odd value in place of each opcode of a number in their pickles: ints
 that no double holds, texts, lists, None, NaN.
+
+What `get` reads of an int that no double holds, `edit` writes to its last digit.
 """
 import argparse
 import pathlib
@@ -56,6 +58,21 @@ def wrong(tare, path):
             yield f"{answer}: names no file"
 
 
+def rounded(tare, scalers, scratch):
+    """Ints that a double takes for its neighbours, in a pickle and in JSON."""
+    for scaler in scalers:
+        path = scratch / scaler.name
+        path.write_bytes(scaler.read_bytes())
+        for number in "9223372036854775807", "9007199254740993":
+            done = tare("edit", path, f"growth_interval={number}", "--yes")
+            read = tare("get", path, "growth_interval")
+            if done.code != 0 or read.out.decode().strip() != number:
+                yield f"{path.name}: growth_interval={number} is read as {read.out}: {done}"
+            told = (done.out + tare("inspect", path).out).decode().splitlines()
+            if any(number in line and "2^" in line for line in told):
+                yield f"{path.name}: {number} is called a power of two"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tare", required=True)
@@ -75,6 +92,8 @@ def main():
                     with_pickle(source, path, pickle[:begin] + code + pickle[end:])
                     tried += 1
                     failures += [f"{file}, {value} at {begin}: {why}" for why in wrong(tare, path)]
+        files = "torch/scaler-file-t2.15/scaler.pt", "lerobot/scaler_state_json/checkpoints/001000/training_state/scaler_state.json"
+        failures += rounded(tare, [given.corpus / file for file in files], pathlib.Path(scratch))
     for failure in failures[:20]:
         print(failure)
     print(f"{tried} files with an odd value, {len(failures)} wrong answers")

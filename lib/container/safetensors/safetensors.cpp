@@ -206,7 +206,7 @@ FileChange Safetensors::change(std::span<const NodeChange> all) const {
       continue;
     }
     for (const NewElement& element : elements_of(wanted, tree_.tensor(wanted.node))) {
-      const Bytes bytes = element_bytes(tensor.type(), element.value, std::endian::little);
+      const Bytes bytes = element_bytes(tensor.type(), element, std::endian::little);
       for_each_index(element, [&](std::uint64_t index) {
         patch(tensor.place.offset + index * tensor.type().size, bytes, wanted.meaning);
       });

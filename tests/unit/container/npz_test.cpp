@@ -127,6 +127,20 @@ TEST_CASE(
   CHECK(as_little == bytes_of("\x01\0\x02\0\x03\0\x04\0\x05\0\x02\x01"sv));
 }
 
+TEST_CASE("an int64 of an array is written to its last digit, where a double would be its neighbour") {
+  for (const bool is_big : {false, true}) {
+    const std::string order = is_big ? ">" : "<";
+    const Bytes image =
+        npy("{'descr': '" + order + "i8', 'fortran_order': False, 'shape': (), }", "\0\0\0\0\0\0\0\0"sv);
+    const auto before = open_image(image);
+    const NodeChange change{before->tree().root, Integer{9007199254740993, {}}, "n"};
+    const Bytes after = applied(image, before->change({&change, 1}));
+    Bytes last(after.end() - 8, after.end());
+    if (is_big) std::ranges::reverse(last);
+    CHECK(load_le<std::int64_t>(last.data()) == 9007199254740993);
+  }
+}
+
 TEST_CASE("an array of a stream changes where it stands, and what is behind it stays") {
   const Bytes image = corpus_bytes("flax/jmp_equinox/state.eqx");
   const auto before = open_image(image);

@@ -180,6 +180,28 @@ TEST_CASE("a number becomes what Python's own type of the field can be, and a ch
   CHECK(made("int", std::numeric_limits<double>::infinity()) == "inf; int becomes float: an int cannot be inf");
 }
 
+TEST_CASE("a whole number is kept to its last digit, where a double would take its neighbour") {
+  const auto made = [](const char* type, const StateValue& given) {
+    const NewValue value = new_value(field("n", std::nullopt, {Integer{1, {}}, type}), given, false);
+    CHECK(same(Value{*value.after.number()}, Value{std::get<Integer>(value.data), value.after.number()->type}));
+    return std::get<Integer>(value.data);
+  };
+  for (const char* type : {"int", "tensor:int64[]"}) {
+    CAPTURE(type);
+    CHECK(made(type, "9223372036854775807").text() == "9223372036854775807");
+    CHECK(made(type, std::int64_t{9223372036854775807}).text() == "9223372036854775807");
+    CHECK(made(type, "9007199254740993").text() == "9007199254740993");
+    CHECK(made(type, "-9223372036854775808") == Integer{std::numeric_limits<std::int64_t>::min(), {}});
+    CHECK(made(type, "0x7ffffffffffffffe").text() == "9223372036854775806");
+    CHECK(made(type, "3^39").text() == "4052555153018976267");
+  }
+  CHECK(made("int", "9223372036854775809").text() == "9223372036854775809");
+  CHECK(made("int", "3^41").text() == "36472996377170786403");
+  CHECK(made("int", -0x1p63) == Integer{std::numeric_limits<std::int64_t>::min(), {}});
+  CHECK_THROWS_WITH(made("tensor:int64[]", "9223372036854775809"), "n=9223372036854775809: int64 cannot hold that");
+  CHECK_THROWS_WITH(made("tensor:int32[]", "9007199254740993"), "n=9007199254740993: int32 cannot hold that");
+}
+
 TEST_CASE("what is given is a number of any kind, a word, or a text of one; lists and other texts are no value") {
   CHECK(given_number(true, "") == 1);
   CHECK(given_number(false, "") == 0);

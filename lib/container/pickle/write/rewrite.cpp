@@ -210,7 +210,7 @@ class Rewriter {
     }
     const TensorPlace place{array, {0, contents.size()}, tensors_.array_order(change.node), true};
     for (const NewElement& element : elements_of(change, array)) {
-      const Bytes bytes = element_bytes(array.type, element.value, place.order);
+      const Bytes bytes = element_bytes(array.type, element, place.order);
       for_each_index(element, [&](std::uint64_t index) {
         std::copy(bytes.begin(), bytes.end(),
                   contents.begin() + static_cast<std::ptrdiff_t>(place.element(index).offset));
@@ -233,7 +233,7 @@ class Rewriter {
     if (!shared_) shared_.emplace(tree_);
     const bool is_shared = shared_->is_shown_elsewhere(tree_, change.node);
     if (is_shared && !place.is_in_pickle && place.tensor.count() == 1) {
-      return move(change, element_bytes(place.tensor.type, elements_of(change, place.tensor).front().value, place.order));
+      return move(change, element_bytes(place.tensor.type, elements_of(change, place.tensor).front(), place.order));
     }
     if (is_shared) {
       throw Error(Status::refused, change.meaning + ": another tensor of the file shows the same elements",
@@ -247,7 +247,7 @@ class Rewriter {
                   "load the checkpoint with its framework, clone that tensor, and save it anew");
     }
     for (const NewElement& element : elements_of(change, place.tensor)) {
-      const Bytes bytes = element_bytes(place.tensor.type, element.value, place.order);
+      const Bytes bytes = element_bytes(place.tensor.type, element, place.order);
       for_each_index(element, [&](std::uint64_t index) { write(change, place, place.element(index), bytes); });
     }
   }
