@@ -73,6 +73,13 @@ NewScale scale_from(const Fp8Slot& slot, double multiplier) {
   return {multiplier, stored_scale(slot.meaning, multiplier)};
 }
 
+double kept_multiplier(const Fp8Slot& slot, const NewScale& scale) {
+  const ElementType type = scale_type(*slot.scale);
+  if (type.size == 0) return scale.multiplier;
+  const Bytes kept = element_bytes(type, scale.stored, std::endian::little);
+  return stored_scale(slot.meaning, element_value(type, kept.data()).as_double());
+}
+
 void set_scale(Fp8Changes& changes, const Fp8Slot& slot, const NewScale& scale) {
   const auto& [multiplier, stored] = scale;
   for (std::uint64_t i = 0; i < slot.scale_count(); ++i) {

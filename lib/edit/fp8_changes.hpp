@@ -28,6 +28,9 @@ struct NewScale {
 
 NewScale scale_from(const Fp8Slot& slot, double multiplier);
 
+/// The multiplier that is left of a scale once the slot's field holds it.
+double kept_multiplier(const Fp8Slot& slot, const NewScale& scale);
+
 /// Its reciprocal goes along where there is one.
 void set_scale(Fp8Changes& changes, const Fp8Slot& slot, const NewScale& scale);
 

@@ -59,6 +59,7 @@ std::vector<NewField> IncomingFp8::fields_of(const FoundScaler& layer, const Fp8
     const double stored = set_.scale[i];
     const double multiplier = stored_scale(slot.meaning, stored);
     if (!force) require_scale(multiplier);
+    if (!force) require_scale(kept_multiplier(slot, {multiplier, stored}));
     if (!force) require_no_data(layer, slot, multiplier);
     set_scale(changes, slot, {multiplier, stored});
     if (slot.history != nullptr && !set_.history.empty()) {

@@ -116,6 +116,7 @@ struct GivenValue {
 
   void give_scale(const Fp8Slot& slot, const NewScale& scale) {
     if (!force) require_scale(scale.multiplier);
+    if (!force) require_scale(kept_multiplier(slot, scale));
     if (!force) require_no_data(state, slot, scale.multiplier);
     set_scale(changes, slot, scale);
   }

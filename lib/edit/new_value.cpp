@@ -43,12 +43,12 @@ std::string objection(Role role, double value) {
   return "is a list: not edited as one number";
 }
 
-/// Of the number that is given.
-void require_use(const Field& field, const StateValue& given, double number) {
+/// Of the number that is given, and of the one that the field's type makes of it, which `place` names.
+void require_use(const Field& field, const StateValue& given, double number, std::string_view place = "") {
   const std::string problem = field.role ? objection(*field.role, number) : "";
   if (problem.empty()) return;
   throw Error(Status::refused,
-              fmt::format("{}={}: {} {}", field.name, given_text(given), float_text(number), problem),
+              fmt::format("{}={}: {}{} {}", field.name, given_text(given), float_text(number), place, problem),
               "--force writes it all the same");
 }
 
@@ -159,7 +159,11 @@ NewValue new_value(const Field& field, const StateValue& given, bool force) {
                                              wants_flag ? "true or false" : "a number"));
   }
   if (!force) require_use(field, given, read.number);
-  return element_type_of(field.value).size != 0 ? for_element(field, read) : for_python(field, read);
+  const ElementType type = element_type_of(field.value);
+  if (type.size == 0) return for_python(field, read);
+  NewValue value = for_element(field, read);
+  if (!force) require_use(field, given, value.after.as_double(), fmt::format(" in {}", type.name));
+  return value;
 }
 
 }  // namespace tare

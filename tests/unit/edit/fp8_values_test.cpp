@@ -65,6 +65,17 @@ TEST_CASE("inverses that are fewer, or more, than the scales go along with none 
   }
 }
 
+TEST_CASE("a scale that its field's type would make 0 is refused, and written when forced") {
+  const auto* message = "0.0 is no scale: a positive number of float32's range";
+  CHECK_THROWS_WITH(new_fp8_values(state_of(), *parse_fp8_key("scale.weight"), "1e-46", false), message);
+  FoundScaler half = state_of();
+  half.fields[0].value = {PackedArray{element_type("float16"), {3}, Bytes(6)}, "tensor:float16[3]"};
+  half.fields.erase(half.fields.begin() + 1);
+  CHECK_THROWS_WITH(new_fp8_values(half, *parse_fp8_key("scale.weight"), "1e-8", false), message);
+  CHECK(numbers(new_fp8_values(half, *parse_fp8_key("scale.weight"), "1e-8", true), "scale_fwd") == Numbers{0, 0, 0});
+  CHECK(numbers(new_fp8_values(half, *parse_fp8_key("scale.weight"), "0.5", false), "scale_fwd") == Numbers{0, 0.5, 0});
+}
+
 TEST_CASE("an element that an array does not have is no change of it") {
   const Field field = floats("scale_fwd", {1, 2, 4});
   Fp8Changes changes;

@@ -70,6 +70,28 @@ TEST_CASE("values that no framework could use are refused, and written when forc
   CHECK(refusal(field("backoff_factor", Role::backoff_factor, {0.5, "float"}), "1.5") == Status::refused);
 }
 
+TEST_CASE("what the field's type rounds to a value of no use is refused as that, and written when forced") {
+  const auto said = [](Role role, double now, const char* type, const char* given) {
+    const Field own = field("x", role, {ValueList{{now, "float"}}, type});
+    CHECK_NOTHROW(new_value(own, given, true));
+    try {
+      new_value(own, given, false);
+    } catch (const Error& error) {
+      CHECK(error.status == Status::refused);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(said(Role::scale, 1, "tensor:float16[1]", "1e-8") ==
+        "x=1e-8: 0.0 in float16 is not positive: gradients would vanish or turn round");
+  CHECK(said(Role::scale, 1, "tensor:float16[1]", "1e-7").empty());
+  CHECK(said(Role::growth_factor, 2, "tensor:float32[1]", "1.00000001") ==
+        "x=1.00000001: 1.0 in float32 would never let the scale grow");
+  CHECK(said(Role::growth_factor, 2, "tensor:float64[1]", "1.00000001").empty());
+  CHECK(said(Role::backoff_factor, 0.5, "tensor:float32[]", "0.99999999") ==
+        "x=0.99999999: 1.0 in float32 would never let the scale back off");
+}
+
 TEST_CASE("what the type cannot hold is refused even when forced") {
   const Field count = field("_growth_tracker", Role::growth_tracker, {Integer{3, {}}, "tensor:int32[]"});
   CHECK_THROWS_AS(new_value(count, "1.5", true), Error);
