@@ -38,6 +38,7 @@ NewElements elements_of(const NodeChange& change, const Tensor& tensor) {
   };
   if (tensor.type.size == 0) refuse("has elements of an unknown type");
   const auto* elements = std::get_if<NewElements>(&change.value);
+  if (std::holds_alternative<NewTensor>(change.value)) refuse("keeps its shape in this format");
   if (elements == nullptr) {
     if (tensor.count() != 1) refuse("is no single number");
     const NewNumber number = number_of(change);

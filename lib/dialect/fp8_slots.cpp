@@ -110,6 +110,27 @@ bool has_columns(const Field& field, std::uint64_t width) {
   return static_cast<std::uint64_t>(array->shape().back()) == width;
 }
 
+/// Of layers that flax's nn.scan stacks a history holds a row for each, and the scale an element. 1 of all others.
+std::uint64_t stacked_layers(const Fp8Slot& slot) {
+  const auto* array = slot.history == nullptr ? nullptr : std::get_if<PackedArray>(&slot.history->value.data);
+  if (array == nullptr || array->shape().size() < 2 || slot.columns != 0) return 1;
+  const std::uint64_t rows = array->count() / static_cast<std::uint64_t>(array->shape().back());
+  return rows == slot.scale_count() ? rows : 1;
+}
+
+/// One slot for each of the layers that are stacked in it.
+void add_layers(Fp8Slot slot, std::vector<Fp8Slot>& slots) {
+  const std::uint64_t layers = stacked_layers(slot);
+  if (layers == 1) return slots.push_back(std::move(slot));
+  const std::string role = slot.role;
+  slot.columns = slot.rows = layers;
+  for (std::uint64_t layer = 0; layer < layers; ++layer) {
+    slot.role = fmt::format("{}.{}", role, layer);
+    slot.column = slot.row = layer;
+    slots.push_back(slot);
+  }
+}
+
 /// What a scale's columns do not say which element is whose: a history whose rows have others, inverses of other
 /// scales.
 void drop_what_does_not_fit(Fp8Slot& slot) {
@@ -134,7 +155,7 @@ void add_slots(const FoundScaler& scaler, const Fp8Convention& convention, const
     slot.meaning = rule.meaning.value_or(convention.meaning);
     slot.use = rule.use.value_or(convention.use);
     drop_what_does_not_fit(slot);
-    slots.push_back(std::move(slot));
+    add_layers(std::move(slot), slots);
   }
 }
 

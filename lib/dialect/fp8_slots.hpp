@@ -15,7 +15,8 @@ namespace tare {
 
 /// One tensor of a layer. Borrows the fields of the scaler that it was made of.
 struct Fp8Slot {
-  std::string role;  ///< "input"; of a module with several matrix products "input.0", "input.1" ...
+  /// "input"; of a module with several matrix products, or of layers that are stacked, "input.0", "input.1" ...
+  std::string role;
   const Field* scale = nullptr;
   const Field* scale_inv = nullptr;  ///< null where there is none
   const Field* history = nullptr;    ///< null where there is none

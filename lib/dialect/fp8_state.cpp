@@ -87,7 +87,12 @@ ScalerState fp8_state_of(std::span<const FoundScaler* const> layers) {
   set.parameters.history_length = static_cast<std::int64_t>(std::max<std::uint64_t>(length, 1));
   for (const LayerSlot& place : places) {
     const std::string name = fmt::format("{}/{}", layer_name(*place.layer), place.slot.role);
-    if (place.slot.history_length() != length || place.slot.scale_count() != 1) {
+    if (place.slot.scale_count() != 1) {
+      throw Error(Status::mismatch,
+                  fmt::format("{} has {} scales, and a slot of a state has one", name, place.slot.scale_count()),
+                  "choose other layers with --layer");
+    }
+    if (place.slot.history_length() != length) {
       throw Error(Status::mismatch,
                   fmt::format("{} has a history of {} entries, {} has {}", name, place.slot.history_length(),
                               layer_name(*layers.front()), length),

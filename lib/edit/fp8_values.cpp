@@ -160,23 +160,35 @@ std::vector<NewField> resized_rows(const FoundScaler& state, std::int64_t length
   return fields;
 }
 
+/// The slot's history where it is one that keeps its entries by age, along its last dimension.
+const PackedArray* history_by_row(const Fp8Slot& slot) {
+  const auto* array = slot.history == nullptr ? nullptr : std::get_if<PackedArray>(&slot.history->value.data);
+  const bool has_rows = array != nullptr && !array->shape().empty() && (slot.columns == 0 || slot.rows != 0);
+  return has_rows && static_cast<std::uint64_t>(array->shape().back()) == slot.history_length() ? array : nullptr;
+}
+
 /// Each entry where the rule looks for one of its age, as many as there is room for; zeros for those that never were.
 std::vector<NewField> resized_by_age(const FoundScaler& state, std::int64_t length) {
-  std::vector<NewField> fields;
+  std::vector<std::pair<const Field*, Bytes>> histories;
   const auto wanted = static_cast<std::uint64_t>(length);
   for (const Fp8Slot& slot : fp8_slots(state)) {
-    const auto* array = slot.history == nullptr ? nullptr : std::get_if<PackedArray>(&slot.history->value.data);
-    if (array == nullptr || slot.columns != 0) continue;
+    const PackedArray* array = history_by_row(slot);
+    if (array == nullptr) continue;
     const std::uint64_t before = slot.history_length();
     const std::size_t size = array->type.size;
-    Bytes elements(wanted * size);
+    if (slot.row == 0) histories.emplace_back(slot.history, Bytes(array->count() / before * wanted * size));
+    const auto row = histories.back().second.begin() + static_cast<std::ptrdiff_t>(slot.row * wanted * size);
     for (std::uint64_t age = 0; age < std::min(before, wanted); ++age) {
-      const auto from =
-          array->bytes().begin() + static_cast<std::ptrdiff_t>(entry_of_age(slot.order, before, age) * size);
-      std::copy_n(from, size,
-                  elements.begin() + static_cast<std::ptrdiff_t>(entry_of_age(slot.order, wanted, age) * size));
+      const std::uint64_t from = slot.history_index(entry_of_age(slot.order, before, age)) * size;
+      std::copy_n(array->bytes().begin() + static_cast<std::ptrdiff_t>(from), size,
+                  row + static_cast<std::ptrdiff_t>(entry_of_age(slot.order, wanted, age) * size));
     }
-    fields.push_back(with_elements(*slot.history, {length}, std::move(elements)));
+  }
+  std::vector<NewField> fields;
+  for (auto& [history, elements] : histories) {
+    std::vector<std::int64_t> shape = std::get<PackedArray>(history->value.data).shape();
+    shape.back() = length;
+    fields.push_back(with_elements(*history, std::move(shape), std::move(elements)));
   }
   return fields;
 }

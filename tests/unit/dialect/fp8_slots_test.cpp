@@ -106,6 +106,24 @@ TEST_CASE("a scale that divides is shown as the multiplier that it stands for") 
   CHECK(*summary_of(slots[0]).margin_bits == Approx(std::log2(448.0 / 20)));
 }
 
+TEST_CASE("layers that flax stacks have a scale and a history each, a row a layer") {
+  const FoundScaler state = state_of(flax_fp8, {floats("input_amax_history", {5, 1, 2, 3, 50, 10, 20, 30}, {2, 4}),
+                                                floats("input_scale", {0.25F, 0.5F}, {2, 1})});
+  const auto slots = fp8_slots(state);
+  REQUIRE(slots.size() == 2);
+  CHECK(slots[0].role == "input.0");
+  CHECK(slots[1].role == "input.1");
+  CHECK(slots[0].multiplier() == 4);
+  CHECK(slots[1].multiplier() == 2);
+  CHECK(slots[0].history_by_age() == Amaxes{5, 3, 2, 1});
+  CHECK(slots[1].history_by_age() == Amaxes{50, 30, 20, 10});
+  CHECK(summary_of(slots[1]).newest == 50);
+  const FoundScaler alone =
+      state_of(flax_fp8, {floats("input_amax_history", {5, 1, 2, 3}, {1, 4}), floats("input_scale", {0.25F}, {1, 1})});
+  REQUIRE(fp8_slots(alone).size() == 1);
+  CHECK(fp8_slots(alone)[0].role == "input");
+}
+
 TEST_CASE("a summary counts what is filled and what is no number") {
   constexpr float inf = std::numeric_limits<float>::infinity();
   const FoundScaler state = state_of(

@@ -239,6 +239,29 @@ TEST_CASE("flax's histories keep their newest entries where its rule looks for t
   CHECK_THROWS_AS(resized_fp8(state, 3), Error);
 }
 
+TEST_CASE("of layers that flax stacks each keeps its own history and its own scale") {
+  FoundScaler state = state_of();
+  state.dialect = &flax_fp8;
+  state.fields = {floats("input_scale", {1, 1}, {2, 1}),
+                  floats("input_amax_history", {7, 1, 2, 3, 56, 10, 20, 30}, {2, 4})};
+  CHECK(numbers(recomputed_fp8(state), "input_scale") == Numbers{7.0F / 448, 0.125});
+  const auto shape_of = [](const NewField& field) { return std::get<NewTensor>(field.data).shape; };
+  for (const std::int64_t length : {3, 6}) {
+    const auto fields = resized_fp8(state, length);
+    REQUIRE(fields.size() == 1);
+    CHECK(shape_of(fields[0]) == std::vector<std::int64_t>{2, length});
+    CHECK(std::get<PackedArray>(fields[0].after.data).shape() == std::vector<std::int64_t>{2, length});
+  }
+  CHECK(numbers(resized_fp8(state, 3), "input_amax_history") == Numbers{7, 2, 3, 56, 20, 30});
+  CHECK(numbers(resized_fp8(state, 5), "input_amax_history") == Numbers{7, 0, 1, 2, 3, 56, 0, 10, 20, 30});
+  CHECK(numbers(reset_fp8(state, 3), "input_amax_history") == Numbers(6, 0));
+  CHECK(numbers(new_fp8_values(state, *parse_fp8_key("scale.input.1"), "4", false), "input_scale") == Numbers{1, 0.25});
+  CHECK(numbers(new_fp8_values(state, *parse_fp8_key("amax_history.input.0"), "9", false), "input_amax_history") ==
+        Numbers{9, 9, 9, 9, 56, 10, 20, 30});
+  state.fields = {floats("input_scale", {1}, {1, 1}), floats("input_amax_history", {7, 1, 2, 3}, {1, 4})};
+  CHECK(shape_of(resized_fp8(state, 6).at(0)) == std::vector<std::int64_t>{1, 6});
+}
+
 TEST_CASE("scales that go with stored tensors are neither reset nor computed") {
   FoundScaler state = state_of();
   state.dialect = &msamp_tensor;
