@@ -12,6 +12,7 @@
 #include "lib/edit/change.hpp"
 #include "lib/objects/object_transaction.hpp"
 #include "lib/report/report.hpp"
+#include "tools/changed_once.hpp"
 #include "tools/exit_code.hpp"
 #include "tools/journals.hpp"
 #include "tools/network.hpp"
@@ -216,10 +217,18 @@ int carry_out_all(const Terminal& terminal, ChangeOptions& options, const std::v
     transaction.key = sealing_key();
     transaction.on_copied = shown_while_copying(terminal);
   }
+  ChangedOnce changed;
   return outcome_of_each<Prepared>(
       terminal, paths, jobs, [&](const std::string& path) { return Making(terminal, options, change, path).prepare(); },
       [&](const std::string& path, Prepared prepared) {
-        return Making(terminal, options, change, path).finish(std::move(prepared));
+        const ChangedPlaces places = places_of(prepared.planned);
+        if (const std::string* earlier = changed.earlier(path, places)) {
+          terminal.note(fmt::format("{}: left out, {} leads to the same files", escaped(path), escaped(*earlier)));
+          return static_cast<int>(exit_done);
+        }
+        const int code = Making(terminal, options, change, path).finish(std::move(prepared));
+        changed.add(path, places);
+        return code;
       });
 }
 

@@ -178,6 +178,37 @@ def edits(tare, corpus, scratch):
         require(unasked.code == REFUSED and all(path.read_bytes() == before for path in paths), "nobody said yes:", unasked)
 
 
+def one_file_by_several_names(tare, corpus):
+    """A file that two of the paths lead to is changed once, however many are planned at the same time."""
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch).resolve()
+        model = scratch / "model.pt"
+        shutil.copy(corpus / "transformer_engine/te2.20_two_gemms/model.pt", model)
+        (scratch / "link.pt").symlink_to("model.pt")
+        before = model.read_bytes()
+        regroup = ["fp8", "regroup", "--layer", "*", "--for", "2.3", "--yes"]
+        require(tare(*regroup, model).code == DONE and model.read_bytes() != before, "regrouped")
+        once = model.read_bytes()
+        require(tare("undo", model, "--yes").code == DONE and model.read_bytes() == before, "undone")
+        for jobs in "1", "4":
+            done = tare(*regroup, "model.pt", "link.pt", "./model.pt", "--jobs", jobs, folder=scratch)
+            require(done.code == DONE and model.read_bytes() == once, "regrouped once:", done)
+            require("link.pt: left out, model.pt leads to the same files" in done.reason, done)
+            require("./model.pt: left out" in done.reason, done)
+            require(tare("undo", model, "--yes").code == DONE and model.read_bytes() == before, "one edit to undo")
+        (scratch / "run").mkdir()
+        for step in "1", "2":
+            shutil.copytree(corpus / "deepspeed/zero2_4ranks_tags/ckpt/global_step2", scratch / f"run/checkpoint-{step}")
+        ranks = sorted((scratch / "run/checkpoint-2").glob("zero_pp_rank_*"))
+        old = [path.read_bytes() for path in ranks]
+        for jobs in "1", "4":
+            done = tare("edit", "run", "run/checkpoint-2", ranks[0], "scale=1024", "--yes", "--jobs", jobs, folder=scratch)
+            is_told = "run/checkpoint-2: left out, run leads to the same files" in done.reason
+            require(done.code == DONE and is_told, "a run and its newest checkpoint:", done)
+            require(tare("undo", "run", "--yes", folder=scratch).code == DONE, "one edit to undo")
+            require([path.read_bytes() for path in ranks] == old, "one edit was to undo")
+
+
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--tare", required=True)
@@ -205,6 +236,7 @@ def main():
     injected_into_several(tare, options.corpus)
     undone_together(tare, options.corpus)
     quoted_patterns(tare, options.corpus)
+    one_file_by_several_names(tare, options.corpus)
     with tempfile.TemporaryDirectory() as scratch:
         edits(tare, options.corpus, pathlib.Path(scratch))
     with tempfile.TemporaryDirectory() as scratch:
