@@ -176,3 +176,25 @@ TEST_CASE("a tensor takes rows of its own form alone") {
   const NodeChange bytes{first, NewContents{Bytes(24)}, "floats as a row of bytes"};
   CHECK_THROWS_AS(container->change({&bytes, 1}), Error);
 }
+
+TEST_CASE("a tensor that torch negates or conjugates as it shows it is no tensor of the numbers that it stores") {
+  const auto tensor = [](const std::string& metadata) {
+    return "ctorch._utils\n_rebuild_tensor_v2\n(("s + text_op("storage") + "ctorch\nFloatStorage\n" + text_op("0") +
+           text_op("cpu") + "K\x01tQK\0K\x01\x85K\x01\x85\x89"s + "ccollections\nOrderedDict\n)R" + metadata + "tR";
+  };
+  const auto opened = [&](const std::string& metadata) {
+    return open_image(zip_of_tensors("\x80\x02](" + tensor("") + tensor(metadata) + "e.", "little",
+                                     floats({4}, std::endian::little)));
+  };
+  for (const std::string& nothing : {""s, "N"s, "}"s}) {
+    CHECK(tensor_of(*opened(nothing), 1).type_text() == "tensor:float32[1]");
+  }
+  const std::string negated = "}" + text_op("neg") + "\x88s";
+  CHECK(tensor_of(*opened("}" + text_op("conj") + "\x88s"), 1).type_text() == "tensor:conjugated[1]");
+  const auto container = opened(negated);
+  CHECK(tensor_of(*container, 0).type_text() == "tensor:float32[1]");
+  CHECK(tensor_of(*container, 1).type_text() == "tensor:negated[1]");
+  CHECK(container->tree().value(node_at(container->tree(), {1U}), 100).number() == nullptr);
+  const NodeChange change{node_at(container->tree(), {1U}), 2.0, "a scale"};
+  CHECK_THROWS_AS(container->change({&change, 1}), Error);
+}

@@ -166,6 +166,17 @@ Tensor describe_tensor(const Tree& tree, NodeId node) {
   return tensor;
 }
 
+/// How torch changes elements as it shows them, where it stores other numbers; else empty. That a key is there is
+/// enough. Source: torch/_utils.py, _rebuild_tensor_v2, and torch/csrc/jit/serialization/pickler.h, setTensorMetadata.
+std::string_view change_when_shown(const Tree& tree, NodeId node) {
+  const NodeId arguments = tree.arguments(node);
+  const std::size_t place = variant(tree, node) == Callee::tensor_v3 ? 7 : 6;
+  const auto items = arguments == nowhere ? std::span<const NodeId>() : tree.items(arguments);
+  if (items.size() <= place || tree.kind(items[place]) != Kind::map) return {};
+  if (tree.find(items[place], "neg") != nowhere) return "negated";
+  return tree.find(items[place], "conj") != nowhere ? "conjugated" : "";
+}
+
 std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape, bool is_fortran) {
   std::vector<std::int64_t> strides(shape.size());
   std::int64_t step = 1;
@@ -298,7 +309,10 @@ std::optional<Tensor> storage_of(const Tree& tree, NodeId node) {
 }
 
 Tensor PickleTensors::describe(NodeId node) const {
-  return tree_.kind(node) == Kind::tensor ? describe_tensor(tree_, node) : describe_array(tree_, node);
+  if (tree_.kind(node) != Kind::tensor) return describe_array(tree_, node);
+  Tensor tensor = describe_tensor(tree_, node);
+  if (const std::string_view change = change_when_shown(tree_, node); !change.empty()) tensor.type = {change, 0};
+  return tensor;
 }
 
 NodeId PickleTensors::array_bytes(NodeId array) const {
