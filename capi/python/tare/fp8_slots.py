@@ -11,7 +11,7 @@ from ._library import Handle
 from .answers import Answer, answer_of
 from .scaler import Memory, config_of
 from .state import State
-from .tensors import Tensors
+from .tensors import Tensors, matching
 
 if TYPE_CHECKING:
     from .comm import Comm
@@ -86,7 +86,8 @@ class Fp8(Handle):
         self._cast("fp8_dequantize", out, tensors, slots, stream)
 
     def _cast(self, name: str, out: Any, tensors: Any, slots: Sequence[int] | None, stream: int | None) -> None:
-        into, given = Tensors(out), Tensors(tensors, writes=False)
+        given = Tensors(tensors, writes=False)
+        into = matching(out, given.orders)
         if into.count != given.count:
             raise ValueError(f"{given.count} tensors into {into.count}")
         _library.call(name, self._handle, into.array, given.array, _numbers(slots, given.count), given.count, stream)
@@ -127,22 +128,22 @@ class Fp8Casts(Handle):
     def __init__(self, fp8: Fp8, tensors: Any, slots: Sequence[int] | None = None):
         given = Tensors(tensors, writes=False)
         self._fp8 = fp8  # lives as long as its lists
-        self._kept = given.kept
+        self._kept, self._orders = given.kept, given.orders
         self._own(_library.made("fp8_casts_create", fp8._handle, given.array, _numbers(slots, given.count), given.count))
 
     def rebind(self, tensors: Any, stream: int | None = None) -> None:
         """Other buffers of the same counts and dtypes; raises Mismatch for others."""
         given = Tensors(tensors, writes=False)
         _library.call("fp8_casts_rebind", self._handle, given.array, given.count, stream)
-        self._kept = given.kept
+        self._kept, self._orders = given.kept, given.orders
 
     def observe(self, stream: int | None = None) -> None:
         _library.call("fp8_casts_observe", self._handle, stream)
 
     def quantize(self, out: Any, stream: int | None = None) -> None:
-        into = Tensors(out)
+        into = matching(out, self._orders)
         _library.call("fp8_casts_quantize", self._handle, into.array, into.count, stream)
 
     def dequantize(self, out: Any, stream: int | None = None) -> None:
-        into = Tensors(out)
+        into = matching(out, self._orders)
         _library.call("fp8_casts_dequantize", self._handle, into.array, into.count, stream)

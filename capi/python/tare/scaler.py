@@ -9,7 +9,7 @@ from . import _library
 from ._library import Handle, LayerStruct, OutcomeStruct, encoded
 from .answers import Answer, answer_of
 from .state import State
-from .tensors import Tensors
+from .tensors import Tensors, matching
 
 if TYPE_CHECKING:
     from .comm import Comm
@@ -211,14 +211,14 @@ class Grads(Handle):
     def __init__(self, scaler: Scaler, gradients: Any):
         tensors = Tensors(gradients)
         self._scaler = scaler  # lives as long as its lists
-        self._kept = tensors.kept
+        self._kept, self._orders = tensors.kept, tensors.orders
         self._own(_library.made("grads_create", scaler._handle, tensors.array, tensors.count))
 
     def rebind(self, gradients: Any, stream: int | None = None) -> None:
         """Other buffers of the same counts and dtypes; raises Mismatch for others."""
         tensors = Tensors(gradients)
         _library.call("grads_rebind", self._handle, tensors.array, tensors.count, stream)
-        self._kept = tensors.kept
+        self._kept, self._orders = tensors.kept, tensors.orders
 
     def unscale(self, stream: int | None = None) -> None:
         _library.call("grads_unscale", self._handle, stream)
@@ -235,7 +235,7 @@ class Grads(Handle):
     def write(self, out: Any, *, unscale: bool = True, clip_norm: float | None = None, clip_value: float | None = None,
               stream: int | None = None) -> None:
         """Each gradient, unscaled, clipped and cast, into its place in `out`."""
-        tensors = Tensors(out)
+        tensors = matching(out, self._orders)
         clips = {"clip_norm": clip_norm, "clip_value": clip_value}
         options = {"unscale": unscale, **{key: value for key, value in clips.items() if value is not None}}
         _library.call("grads_write", self._handle, tensors.array, tensors.count, json.dumps(options).encode(), stream)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Union
 
 from ._library import TensorStruct
 
@@ -27,21 +27,49 @@ class Tensor(NamedTuple):
     dtype: int
 
 
+Order = Union[tuple[tuple[int, int], ...], None]
+"""Of the elements in their memory: none where they lie row after row, else size and stride of each dimension that has more
+than one; None where nobody knows."""
+
+
+class Found(NamedTuple):
+    """The memory of a buffer; `kept` must live as long as it is used."""
+    tensor: Tensor
+    kept: Any
+    order: Order
+
+
 def tensor_of(buffer: Any, writes: bool = True) -> tuple[Tensor, Any]:
     """The memory of a buffer, and what must live as long as it is used. Raises TypeError for what is none, ValueError
     for one that has gaps or (where it is to be written) may only be read."""
+    return found_in(buffer, writes)[:2]
+
+
+def found_in(buffer: Any, writes: bool = True) -> Found:
+    """The same, and in which order the elements lie."""
     if isinstance(buffer, Tensor):
-        return buffer, None
+        return Found(buffer, None, None)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(buffer, torch.Tensor):
-        return _of_torch(buffer), buffer
-    for attribute, take in (("__cuda_array_interface__", _of_interface), ("__array_interface__", _of_interface)):
+        return _of_torch(buffer)
+    buffer = _with_memory(buffer, writes)
+    for attribute in ("__cuda_array_interface__", "__array_interface__"):
         interface = getattr(buffer, attribute, None)
         if interface is not None:
-            return take(buffer, interface, writes), buffer
+            return _of_interface(buffer, interface, writes)
     if hasattr(buffer, "__dlpack__"):
         return _of_dlpack(buffer)
     return _of_memory(buffer)
+
+
+def _with_memory(buffer: Any, writes: bool) -> Any:
+    """A NumPy scalar tells the address of an array that is gone when it is told: an array in its place."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(buffer, numpy.generic):
+        return buffer
+    if writes:
+        raise TypeError(f"a NumPy scalar ({type(buffer).__name__}) has no memory to write into: give an array")
+    return numpy.asarray(buffer)
 
 
 class Piece(NamedTuple):
@@ -58,9 +86,11 @@ def piece_of(buffer: Any, writes: bool = True) -> Piece:
         return Piece(buffer.address, buffer.count * _SIZES[buffer.dtype], None)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(buffer, torch.Tensor):
+        _refuse_views(buffer)
         if not buffer.is_contiguous():
             _refuse_order("the torch tensor")
         return Piece(buffer.data_ptr(), buffer.numel() * buffer.element_size(), buffer)
+    buffer = _with_memory(buffer, writes)
     for attribute in ("__cuda_array_interface__", "__array_interface__"):
         interface = getattr(buffer, attribute, None)
         if interface is not None:
@@ -80,10 +110,22 @@ class Tensors:
     def __init__(self, buffers: Any, writes: bool = True):
         if isinstance(buffers, Tensor) or not isinstance(buffers, (list, tuple, Iterator)):
             buffers = [buffers]
-        found = [tensor_of(buffer, writes) for buffer in buffers]
-        self.kept = [kept for _, kept in found]
+        found = [found_in(buffer, writes) for buffer in buffers]
+        self.kept = [one.kept for one in found]
+        self.orders = [one.order for one in found]
         self.count = len(found)
-        self.array = (TensorStruct * self.count)(*(TensorStruct(*tensor, 0) for tensor, _ in found))
+        self.array = (TensorStruct * self.count)(*(TensorStruct(*one.tensor, 0) for one in found))
+
+
+def matching(out: Any, orders: Sequence[Order]) -> Tensors:
+    """Buffers that are written from others whose elements lie in these orders. Raises ValueError where an element would come
+    to another place than it has in its source: the library goes through memory."""
+    into = Tensors(out)
+    for index, (target, source) in enumerate(zip(into.orders, orders)):
+        if None not in (target, source) and target != source:
+            raise ValueError(f"buffer {index} has its elements in another order in memory than what is written into it: "
+                             "make both contiguous first")
+    return into
 
 
 def _dense(shape: Any, strides: Any) -> bool:
@@ -130,24 +172,41 @@ def _known(name: str, what: str) -> int:
     return dtype
 
 
-def _of_torch(tensor: Any) -> Tensor:
+def _refuse_views(tensor: Any) -> None:
+    if tensor.is_neg() or tensor.is_conj():
+        raise ValueError("the torch tensor is a view whose memory has other signs than its values: give its resolve_neg() or "
+                         "resolve_conj()")
+
+
+def _order(shape: Any, strides: Any) -> Order:
+    """Of what is dense. `strides` count elements; None: C order."""
+    if strides is None or _in_rows(shape, strides):
+        return ()
+    return tuple((int(size), int(stride)) for size, stride in zip(shape, strides) if size != 1)
+
+
+def _of_torch(tensor: Any) -> Found:
     if tensor.layout is not sys.modules["torch"].strided:
         raise TypeError("a sparse tensor has no one piece of memory: give its values()")
-    if not tensor.is_contiguous() and not _dense(tensor.shape, tensor.stride()):
+    dtype = _known(str(tensor.dtype).removeprefix("torch."), "the torch tensor")
+    _refuse_views(tensor)
+    strides = None if tensor.is_contiguous() else tensor.stride()
+    if not _dense(tensor.shape, strides):
         _refuse_gaps("the torch tensor")
-    return Tensor(tensor.data_ptr(), tensor.numel(), _known(str(tensor.dtype).removeprefix("torch."), "the torch tensor"))
+    return Found(Tensor(tensor.data_ptr(), tensor.numel(), dtype), tensor, _order(tensor.shape, strides))
 
 
-def _of_interface(array: Any, interface: dict, writes: bool) -> Tensor:
+def _of_interface(array: Any, interface: dict, writes: bool) -> Found:
     dtype = _TYPESTRS.get(interface["typestr"]) or _known(str(getattr(array, "dtype", interface["typestr"])), "the array")
     address, read_only = interface["data"]
     if writes and read_only:
         raise ValueError("the array may only be read")
-    strides = interface.get("strides")
-    size = _SIZES[dtype]
-    if strides is not None and not _dense(interface["shape"], [stride / size for stride in strides]):
+    shape, strides = interface["shape"], interface.get("strides")
+    if strides is not None:
+        strides = [stride / _SIZES[dtype] for stride in strides]
+    if not _dense(shape, strides):
         _refuse_gaps("the array")
-    return Tensor(address, _count(interface["shape"]), dtype)
+    return Found(Tensor(address, _count(shape), dtype), array, _order(shape, strides))
 
 
 def _piece_of_interface(array: Any, interface: dict, writes: bool) -> Piece:
@@ -178,15 +237,16 @@ def _dlpack(buffer: Any) -> tuple[_DLTensor, Any, Any]:
     return found, found.shape[:found.ndim], capsule
 
 
-def _of_dlpack(buffer: Any) -> tuple[Tensor, Any]:
+def _of_dlpack(buffer: Any) -> Found:
     found, shape, capsule = _dlpack(buffer)
     dtype = _DLPACK.get((found.code, found.bits)) if found.lanes == 1 else None
     if dtype is None:
         raise TypeError(f"the DLPack tensor is of type code {found.code} and {found.bits} bits; there are float32, "
                         "float64, float16 and bfloat16")
-    if found.strides and not _dense(shape, found.strides[:found.ndim]):
+    strides = found.strides[:found.ndim] if found.strides else None
+    if not _dense(shape, strides):
         _refuse_gaps("the DLPack tensor")
-    return Tensor((found.data or 0) + found.byte_offset, _count(shape), dtype), capsule
+    return Found(Tensor((found.data or 0) + found.byte_offset, _count(shape), dtype), capsule, _order(shape, strides))
 
 
 def _view(buffer: Any) -> memoryview:
@@ -209,17 +269,17 @@ def _piece_of_memory(buffer: Any, writes: bool) -> Piece:
     return Piece(ctypes.addressof(memory), view.nbytes, memory)
 
 
-def _of_memory(buffer: Any) -> tuple[Tensor, Any]:
+def _of_memory(buffer: Any) -> Found:
     view = _view(buffer)
     dtype = _FORMATS.get(view.format)
     if dtype is None:
         raise TypeError(f"a buffer of format {view.format!r}; there are: {', '.join(_FORMATS)}")
-    if not view.contiguous:
-        _refuse_gaps("the buffer")
+    if not view.c_contiguous:
+        _refuse_order("the buffer")
     if view.readonly:
         raise ValueError("the buffer may only be read")
     count = _count(view.shape)
     if count == 0:
-        return Tensor(0, 0, dtype), view
+        return Found(Tensor(0, 0, dtype), view, ())
     memory = (ctypes.c_char * view.nbytes).from_buffer(view)
-    return Tensor(ctypes.addressof(memory), count, dtype), memory
+    return Found(Tensor(ctypes.addressof(memory), count, dtype), memory, ())

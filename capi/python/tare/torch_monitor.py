@@ -23,7 +23,7 @@ _NEAR_THE_BOTTOM = 2.0 ** -20  # of float16: what lies there tells zeros of rang
 
 def _is_plain(tensor: Any) -> bool:
     return (isinstance(tensor, torch.Tensor) and tensor.layout is torch.strided and tensor.dtype in _FLOATS
-            and (tensor.is_contiguous() or _dense(tensor.shape, tensor.stride())))
+            and not tensor.is_neg() and (tensor.is_contiguous() or _dense(tensor.shape, tensor.stride())))
 
 
 def _stream_of(device: torch.device) -> int | None:
@@ -154,7 +154,7 @@ class Monitor:
 
     def gradients(self) -> None:
         """Looks at the gradients, still scaled: behind backward (the last, where several add up), before anything
-        unscales or clips them. Gradients that are sparse or have gaps are left out."""
+        unscales or clips them. Gradients that are sparse, have gaps or are negative views are left out."""
         self._has_gradients = True
         if not self.looks:
             return
