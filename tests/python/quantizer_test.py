@@ -101,6 +101,21 @@ class Sides(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "one float32"):
             quantizer.quantize(tare.Matrix(values, (bytearray(64), bytearray(2)), amax=array.array("d", [0]), shape=(1, 64)))
 
+    def test_numbers_that_lead_out_of_the_buffers_are_refused(self):
+        quantizer = tare.Quantizer("mxfp8", format="e4m3")
+        values = array.array("f", [1.0] * 96)
+        room = bytearray(b"\xee" * 16)
+        for row_stride, column_stride in ((-1, 0), (0, -1), (1, -1), (2**63, 0), (2**64 - 1, 1)):
+            side = tare.Side(bytearray(96), memoryview(room)[8:], row_stride, column_stride)
+            with self.assertRaises(ValueError):
+                quantizer.quantize(tare.Matrix(values, side, shape=(3, 32)))
+        with self.assertRaisesRegex(ValueError, "a shape of"):
+            quantizer.quantize(tare.Matrix(values, (bytearray(96), room), shape=(-3, -32)))
+        for row_stride in (2**64, 2**64 + 1):  # of one row, where no distance is gone
+            with self.assertRaises(OverflowError):
+                quantizer.quantize(tare.Matrix(values, tare.Side(bytearray(96), room, row_stride), shape=(1, 96)))
+        self.assertEqual(room, b"\xee" * 16)
+
     def test_a_buffer_without_a_shape_needs_one(self):
         with self.assertRaisesRegex(ValueError, "no shape"):
             tare.Quantizer("current").quantize(tare.Matrix(tare.Tensor(8, 4, tare.F32), (bytearray(4), None)))

@@ -73,6 +73,64 @@ class Scalers(unittest.TestCase):
             one.report_overflow(True)
             self.assertEqual(one.update_outcome().new_scale, 2048.0)
 
+    def test_a_copy_looks_and_computes_as_it_does(self):
+        scaler = tare.Scaler("torch", initial_scale=1.0, floor=0.5, threads=2, underflow_threshold=0.5,
+                             finite_statistics=True)
+        scaler["growth_interval"] = 7
+        for one in (scaler, tare.Scaler.from_state(scaler.save(), underflow_threshold=0.5, finite_statistics=True)):
+            one.observe([array.array("f", [1.0, 0.25, INF])])
+            for again in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
+                self.assertEqual(again.save(), one.save())
+                again.observe([array.array("f", [1.0, 0.25, INF])])
+                self.assertEqual(again.statistics(), one.statistics())
+        self.assertEqual(scaler.__reduce__()[1][1]["threads"], 2)
+
+    def test_what_has_no_copy_says_so_and_shares_no_memory(self):
+        scaler = tare.Scaler("torch")
+        fp8 = tare.Fp8("fp8_static", slots=1)
+        values = array.array("f", [1.0])
+        for one in (scaler.grads([values]), fp8, tare.Fp8Casts(fp8, [values]), tare.Quantizer("current"), tare.Monitor(),
+                    tare.Comm(print)):
+            for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, "neither copied nor pickled"):
+                    copied(one)
+
+    def test_a_number_that_does_not_fit_is_told_and_not_cut(self):
+        scaler, fp8 = tare.Scaler("torch"), tare.Fp8("fp8_static", slots=1)
+        state = tare.State({"policy": "torch", "fields": {"scale": 1.0}})
+        values = array.array("f", [1.0])
+        address = values.buffer_info()[0]
+        before = scaler.save()
+        for refused in (lambda: scaler.__setitem__("growth_interval", 2**64 + 7),
+                        lambda: scaler.__setitem__("growth_interval", -2**63 - 1),
+                        lambda: state.__setitem__("_growth_tracker", 2**64 + 5), lambda: scaler.pointer(2**32 + 1),
+                        lambda: scaler.update(stream=2**64), lambda: scaler.update(stream=-1),
+                        lambda: scaler.update_elsewhere(address, 2**64 + address, address),
+                        lambda: scaler.update_elsewhere(2**64 + address, address, address),
+                        lambda: scaler.observe(tare.Tensor(address, 1, 2**32 + tare.F32)),
+                        lambda: scaler.observe(tare.Tensor(2**64 + address, 1, tare.F32)),
+                        lambda: scaler.observe(tare.Tensor(address, 2**64 + 1, tare.F32)),
+                        lambda: fp8.observe([values], slots=[2**32]), lambda: fp8.observe([values], slots=[-1]),
+                        lambda: tare.Fp8Casts(fp8, [values], slots=[2**32]),
+                        lambda: tare.Monitor().step(2**64), lambda: tare.Monitor().add_scaler(1.0, steps=2**64),
+                        lambda: tare.Comm.of_nccl(2**64 + 8)):
+            with self.assertRaisesRegex(OverflowError, "does not fit"):
+                refused()
+        self.assertEqual(scaler.save(), before)
+        self.assertNotIn("_growth_tracker", state)
+
+    def test_a_text_that_would_end_at_its_nul_is_told_and_not_cut(self):
+        state = tare.State({"policy": "torch", "fields": {"scale": 1.0}})
+        for refused in (lambda: state["scale\0zzz"], lambda: state.__setitem__("scale\0zzz", 2.0),
+                        lambda: state.__setitem__("text", "a\0b"), lambda: state.convert("megatron\0zzz"),
+                        lambda: state.write("x\0y.json"), lambda: tare.inspect("x\0y"), lambda: tare.doctor("x\0y"),
+                        lambda: tare.Watch("x\0y"), lambda: tare.Monitor().observe("g\0x", {}),
+                        lambda: tare.Monitor().observe("g", {"a\0x": array.array("f", [1.0])})):
+            with self.assertRaisesRegex(ValueError, "NUL"):
+                refused()
+        self.assertEqual(list(state), ["policy", "fields.scale"])
+        self.assertEqual(tare.State.from_bytes(state.to_bytes(".h5")), state)  # whose bytes have NULs
+
     def test_a_rule_that_raises_raises_and_the_outcome_is_its_framework_s(self):
         scaler = tare.Scaler("deepspeed", init_scale=1, min_scale=1, hysteresis=1)
         scaler.report_overflow(True)
@@ -163,6 +221,29 @@ class States(unittest.TestCase):
         self.assertEqual(state["_growth_tracker"], 4)
         with self.assertRaises(LookupError):
             state["hysteresis"]
+
+    def test_a_key_that_is_not_there_has_a_default_as_in_every_mapping(self):
+        state = tare.State(self.STATE)
+        self.assertEqual((state.get("nope", 7), state.get("nope"), state.pop("nope", 8)), (7, None, 8))
+        self.assertEqual((state.setdefault("scale", 1.0), state.pop("growth_interval")), (65536.0, 9))
+        for missing in (lambda: state["nope"], lambda: state.pop("nope"), lambda: state.__delitem__("nope")):
+            with self.assertRaises(KeyError) as told:
+                missing()
+            self.assertIsInstance(told.exception, tare.NotFound)
+            self.assertIn("nope", str(told.exception).splitlines()[0])
+
+    def test_nothing_takes_the_policy_away(self):
+        state = tare.State(self.STATE)
+        with self.assertRaisesRegex(TypeError, "not cleared"):
+            state.clear()
+        for take in (lambda: state.__delitem__("policy"), lambda: state.pop("policy")):
+            with self.assertRaisesRegex(tare.InvalidArgument, "policy"):
+                take()
+        self.assertEqual(state, tare.State(self.STATE))
+        self.assertEqual([state.popitem()[0] for _ in range(len(state) - 1)][-1], "fields.scale")
+        with self.assertRaises(KeyError):
+            state.popitem()
+        self.assertEqual(dict(state), {"policy": "torch"})
 
     def test_copies_are_its_own(self):
         state = tare.State(self.STATE)

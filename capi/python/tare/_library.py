@@ -8,11 +8,51 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from typing import Any
 
 from .errors import error_of
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+_LIMITS = {c_int32: (-2**31, 2**31 - 1), c_int64: (-2**63, 2**63 - 1), c_uint32: (0, 2**32 - 1), c_uint64: (0, 2**64 - 1),
+           c_void_p: (0, 2**64 - 1)}
+
+
+def fitting(kind: Any, value: Any) -> Any:
+    """The value, which ctypes would cut to what fits. Raises OverflowError for a number that does not."""
+    if isinstance(value, int) and kind in _LIMITS:
+        least, most = _LIMITS[kind]
+        if not least <= value <= most:
+            raise OverflowError(f"{value} does not fit into {least} to {most}")
+    return value
+
+
+def whole(text: bytes | None) -> bytes | None:
+    """The text, which the library would read to its first NUL. Raises ValueError where it has one."""
+    if isinstance(text, bytes) and b"\0" in text:
+        raise ValueError(f"a text with a NUL character in it: {text!r}")
+    return text
+
+
+def numbers(kind: Any, values: Sequence[int]) -> Any:
+    return (kind * len(values))(*(fitting(kind, value) for value in values))
+
+
+def texts(values: Sequence[bytes]) -> Any:
+    return (c_char_p * len(values))(*map(whole, values))
+
+
+def pointer(kind: Any, address: int | None) -> Any:
+    return ctypes.cast(fitting(c_void_p, address), POINTER(kind))
+
+
+def struct(kind: Any, *values: Any) -> Any:
+    for (_, field), value in zip(kind._fields_, values):
+        fitting(field, value)
+    return kind(*values)
 
 
 class ErrorStruct(ctypes.Structure):
@@ -186,6 +226,21 @@ def _open() -> ctypes.CDLL:
     return ctypes.CDLL(bundled if os.path.exists(bundled) else "libtare.so.0")
 
 
+def _cut(arguments: tuple) -> list:
+    """The parameters, but None for those of which ctypes and the library cut nothing: of a text whose length comes behind it a
+    NUL is a byte like others."""
+    behind = (*arguments[1:], None)
+    return [None if kind is c_char_p and following is c_uint64 else kind for kind, following in zip(arguments, behind)]
+
+
+def _look_at(kind: Any, argument: int | bytes) -> None:
+    """Before ctypes converts it: what its converters raise all becomes ArgumentError."""
+    if kind is c_char_p:
+        whole(argument)
+    else:
+        fitting(kind, argument)
+
+
 def _bound(library: ctypes.CDLL) -> dict:
     functions = {}
     for name, arguments in SIGNATURES.items():
@@ -202,6 +257,7 @@ def _bound(library: ctypes.CDLL) -> dict:
 
 library = _open()
 functions = _bound(library)
+_kinds = {name: _cut(arguments) for name, arguments in SIGNATURES.items()}
 version: str = library.tare_version_string().decode()
 
 
@@ -216,7 +272,11 @@ _thread = _PerThread()
 
 
 def call(name: str, *arguments) -> None:
-    """Calls a function of the library; raises what its status says."""
+    """Calls a function of the library; raises what its status says, OverflowError for a number that does not fit, and
+    ValueError for a text with a NUL."""
+    for kind, argument in zip(_kinds[name], arguments):
+        if isinstance(argument, (int, bytes)):
+            _look_at(kind, argument)
     thread = _thread
     status = functions[name](*arguments, thread.reference)
     if status:
@@ -273,6 +333,9 @@ class Handle:
         handle, self._handle = self._handle, None
         if handle is not None and self._destroy is not None:
             self._destroy(handle)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"a {type(self).__name__} is neither copied nor pickled: make another")
 
 
 def encoded(value: str | None) -> bytes | None:

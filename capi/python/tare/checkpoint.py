@@ -1,7 +1,6 @@
 """The verbs: what `tare VERB` does to checkpoints, as functions. Each gives what `tare VERB --json` prints."""
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 from collections.abc import Mapping
@@ -135,7 +134,7 @@ def _of_run(call: str, paths: tuple[Path, ...], options: dict[str, Any]) -> Answ
 def _text_of_run(call: str, paths: tuple[Path, ...], options: dict[str, Any]) -> str:
     given = [path_bytes(path) for path in paths]
     said = json.dumps({key: value for key, value in options.items() if value is not None}).encode()
-    return _library.text(call, (ctypes.c_char_p * len(given))(*given), len(given), said)
+    return _library.text(call, _library.texts(given), len(given), said)
 
 
 def fp8_change(verb: str, path: Path, handle: Any = None, *, release: str | None = None, old: str | None = None,

@@ -64,7 +64,7 @@ class Corrupt(Error, ValueError):
     status = 31
 
 
-class NotFound(Error, LookupError):
+class NotFound(Error, KeyError):
     """What was asked for is not in there; the message lists what is."""
     status = 32
 

@@ -24,7 +24,7 @@ def _numbers(slots: Sequence[int] | None, count: int) -> Any:
         return None
     if len(slots) != count:
         raise ValueError(f"{len(slots)} slots for {count} tensors")
-    return (ctypes.c_uint32 * count)(*slots)
+    return _library.numbers(ctypes.c_uint32, slots)
 
 
 class Fp8(Handle):

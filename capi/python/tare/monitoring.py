@@ -15,7 +15,7 @@ from .tensors import Tensors
 
 
 def _names(names: Sequence[str]) -> Any:
-    return (ctypes.c_char_p * len(names))(*(name.encode() for name in names))
+    return _library.texts([name.encode() for name in names])
 
 
 class Monitor(Handle):
@@ -69,7 +69,7 @@ class Monitor(Handle):
                       growths: int | None = None, backoffs: int | None = None, stream: int | None = None) -> None:
         """The same of numbers that lie on a `device`: addresses of a float32 and of int64s, read in their turn on the
         `stream`, for which nothing waits."""
-        counts = [ctypes.cast(address, ctypes.POINTER(ctypes.c_int64)) for address in (skipped, growths, backoffs)]
+        counts = [_library.pointer(ctypes.c_int64, address) for address in (skipped, growths, backoffs)]
         _library.call("monitor_add_scaler_on", self._handle, device.encode(), scale, steps, *counts, stream)
 
     def step(self, number: int, stream: int | None = None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from . import _library
-from ._library import Handle, MatrixStruct, SideStruct
+from ._library import Handle, MatrixStruct, SideStruct, struct
 from .tensors import F32, piece_of, tensor_of
 
 
@@ -104,25 +104,29 @@ class Quantizer(Handle):
             raise ValueError(f"{values.count} values for a matrix of {rows} x {columns}")
         sides = [self._side(side, self.shape_of_side(rows, columns, is_columnwise), not values_are_written, kept)
                  for side, is_columnwise in ((matrix.rowwise, False), (matrix.columnwise, True))]
-        return MatrixStruct(ctypes.sizeof(MatrixStruct), values.address, rows, columns, values.dtype, 0, *sides,
-                            _one_float(matrix.amax, "amax", kept), _one_float(matrix.scale, "scale", kept))
+        return struct(MatrixStruct, ctypes.sizeof(MatrixStruct), values.address, rows, columns, values.dtype, 0, *sides,
+                      _one_float(matrix.amax, "amax", kept), _one_float(matrix.scale, "scale", kept))
 
     def _side(self, side: Any, shape: SideShape, is_written: bool, kept: list[Any]) -> SideStruct:
         if side is None:
             return SideStruct(None, None, 0, 0)
         data, scales, row_stride, column_stride = Side(*side)
+        if row_stride < 0 or column_stride < 0:
+            raise ValueError(f"strides of {row_stride} and {column_stride}: scales lie behind one another, not before")
         down, along = shape.scales
         last = (down - 1) * row_stride + (along - 1) * column_stride if row_stride or column_stride else down * along - 1
         needed = shape.data[0] * shape.data[1], (last + 1) * shape.scale_size
         addresses = [_room(buffer, size, what, is_written, kept)
                      for buffer, size, what in ((data, needed[0], "data"), (scales, needed[1], "scales"))]
-        return SideStruct(*addresses, row_stride, column_stride)
+        return struct(SideStruct, *addresses, row_stride, column_stride)
 
 
 def _shape_of(matrix: Matrix) -> tuple[int, int]:
     shape: Sequence[int] | None = matrix.shape or getattr(matrix.values, "shape", None)
     if not shape:
         raise ValueError("values have no shape: give Matrix(..., shape=(rows, columns))")
+    if min(shape) < 0:
+        raise ValueError(f"a shape of {tuple(shape)}")
     rows = 1
     for size in shape[:-1]:
         rows *= size

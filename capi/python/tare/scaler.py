@@ -20,6 +20,9 @@ _TYPES = {1: (ctypes.c_float, "<f4"), 2: (ctypes.c_double, "<f8"), 16: (ctypes.c
           17: (ctypes.c_int64, "<i8"), 18: (ctypes.c_bool, "|b1")}
 
 
+_OUTSIDE_STATE = ("device", "threads", "underflow_threshold", "finite_statistics")  # parameters that no state has
+
+
 class Outcome(NamedTuple):
     """What an update did."""
     old_scale: float
@@ -78,15 +81,19 @@ class Scaler(Handle):
 
     def __init__(self, policy: str = "torch", **parameters: Any):
         self._own(_library.made("scaler_create", config_of(policy, parameters)))
-        self.on_device = str(parameters.get("device", "cpu")).startswith("cuda")
+        self._set_up(parameters)
 
     @classmethod
     def from_state(cls, state: State, **parameters: Any) -> Scaler:
         """Goes on where `state` stands; parameters go before its own."""
         scaler = cls.__new__(cls)
         scaler._own(_library.made("scaler_create_from_state", state._handle, json.dumps(parameters).encode()))
-        scaler.on_device = str(parameters.get("device", "cpu")).startswith("cuda")
+        scaler._set_up(parameters)
         return scaler
+
+    def _set_up(self, parameters: dict[str, Any]) -> None:
+        self.on_device = str(parameters.get("device", "cpu")).startswith("cuda")
+        self._outside_state = {key: parameters[key] for key in _OUTSIDE_STATE if key in parameters}
 
     @property
     def scale(self) -> float:
@@ -138,7 +145,7 @@ class Scaler(Handle):
     def update_elsewhere(self, scale: int, growth_tracker: int, found_inf: int, stream: int | None = None) -> None:
         """Policy "torch": its rule on a scale (float32), a tracker (int32) and a found-inf (float32) at these addresses,
         where the scaler computes, as torch._amp_update_scale_ does it."""
-        tracker = ctypes.cast(growth_tracker, ctypes.POINTER(ctypes.c_int32))
+        tracker = _library.pointer(ctypes.c_int32, growth_tracker)
         _library.call("scaler_update_elsewhere", self._handle, scale, tracker, found_inf, stream)
 
     def pointer(self, which: int) -> int:
@@ -195,11 +202,12 @@ class Scaler(Handle):
         return f"Scaler({state.policy!r}, scale={state['scale'] if 'scale' in state else self.scale})"
 
     def __reduce__(self):
-        return _again, (self.save().to_json(),)
+        """A scaler that goes on alike, without a comm; what was found since the last update stays behind."""
+        return _again, (self.save().to_json(), self._outside_state)
 
 
-def _again(state: str) -> Scaler:
-    return Scaler.from_state(State(state))
+def _again(state: str, parameters: dict[str, Any]) -> Scaler:
+    return Scaler.from_state(State(state), **parameters)
 
 
 class Grads(Handle):

@@ -10,6 +10,7 @@ from . import _library
 from ._library import Handle, encoded, path_bytes
 from .answers import Answer, answer_of
 from .checkpoint import Path, options_of
+from .errors import InvalidArgument
 
 _NONE, _NUMBER, _INTEGER, _BOOLEAN, _TEXT = range(5)  # TARE_KIND_; what comes behind is JSON
 
@@ -111,7 +112,20 @@ class State(Handle, MutableMapping[str, Any]):
             _library.call("state_set_number", self._handle, name, value)
 
     def __delitem__(self, key: str) -> None:
+        if key == "policy":
+            raise InvalidArgument("the policy of a state cannot be removed")
         _library.call("state_remove", self._handle, encoded(key))
+
+    def clear(self) -> None:
+        """There is no state without its values: raises TypeError."""
+        raise TypeError("a state is not cleared: make another, or delete keys of it")
+
+    def popitem(self) -> tuple[str, Any]:
+        """As a dict's: the last one. KeyError where the policy is all that there is."""
+        key = list(self)[-1]
+        if key == "policy":
+            raise KeyError("the state has nothing but its policy")
+        return key, self.pop(key)
 
     def __contains__(self, key: object) -> bool:
         try:

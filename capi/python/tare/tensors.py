@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Union
 
-from ._library import TensorStruct
+from ._library import TensorStruct, struct
 
 F32, F64, F16, BF16, F8E4M3FN, F8E5M2 = 1, 2, 3, 4, 5, 6
 
@@ -48,6 +48,7 @@ def tensor_of(buffer: Any, writes: bool = True) -> tuple[Tensor, Any]:
 def found_in(buffer: Any, writes: bool = True) -> Found:
     """The same, and in which order the elements lie."""
     if isinstance(buffer, Tensor):
+        struct(TensorStruct, *buffer)  # refuses numbers that do not fit
         return Found(buffer, None, None)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(buffer, torch.Tensor):
@@ -86,7 +87,8 @@ def piece_of(buffer: Any, writes: bool = True) -> Piece:
         return Piece(buffer.address, buffer.count * _SIZES[buffer.dtype], None)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(buffer, torch.Tensor):
-        _refuse_views(buffer)
+        if buffer.is_neg() or buffer.is_conj():
+            _refuse_signs()
         if not buffer.is_contiguous():
             _refuse_order("the torch tensor")
         return Piece(buffer.data_ptr(), buffer.numel() * buffer.element_size(), buffer)
@@ -165,17 +167,16 @@ def _refuse_order(what: str) -> None:
     raise ValueError(f"{what} does not lie row after row: make it contiguous first")
 
 
+def _refuse_signs() -> None:
+    raise ValueError("the torch tensor is a view whose memory has other signs than its values: give its resolve_neg() or "
+                     "resolve_conj()")
+
+
 def _known(name: str, what: str) -> int:
     dtype = _NAMES.get(name)
     if dtype is None:
         raise TypeError(f"{what} is of {name}; there are: {', '.join(_NAMES)}")
     return dtype
-
-
-def _refuse_views(tensor: Any) -> None:
-    if tensor.is_neg() or tensor.is_conj():
-        raise ValueError("the torch tensor is a view whose memory has other signs than its values: give its resolve_neg() or "
-                         "resolve_conj()")
 
 
 def _order(shape: Any, strides: Any) -> Order:
@@ -189,7 +190,8 @@ def _of_torch(tensor: Any) -> Found:
     if tensor.layout is not sys.modules["torch"].strided:
         raise TypeError("a sparse tensor has no one piece of memory: give its values()")
     dtype = _known(str(tensor.dtype).removeprefix("torch."), "the torch tensor")
-    _refuse_views(tensor)
+    if tensor.is_neg():  # the conjugate ones are complex
+        _refuse_signs()
     strides = None if tensor.is_contiguous() else tensor.stride()
     if not _dense(tensor.shape, strides):
         _refuse_gaps("the torch tensor")

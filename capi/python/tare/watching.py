@@ -1,7 +1,6 @@
 """A run that is under way: what changes, and what goes wrong."""
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -24,7 +23,7 @@ class Watch(Handle):
         given = [path_bytes(path) for path in paths]
         options = options_of(thresholds=None if thresholds is None else dict(thresholds), tag=tag, settle=settle)
         self._every = every
-        self._own(_library.made("watch_create", (ctypes.c_char_p * len(given))(*given), len(given), options))
+        self._own(_library.made("watch_create", _library.texts(given), len(given), options))
 
     def look(self, seconds: float = 0) -> list[Answer]:
         """What changed since the look before: waits for it `seconds` at most. The first returns at once."""
