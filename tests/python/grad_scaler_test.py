@@ -389,6 +389,27 @@ class Writing(unittest.TestCase):
             self.changed(lambda s, scale=scale: s._scale.fill_(scale))
 
     @alike
+    def test_parameters_of_types_that_torch_s_rule_does_not_take(self, make):
+        def told(name, value, interval=1):
+            scaler = started(make, growth_interval=interval)
+            getattr(scaler, "set_" + name)(value)
+            scaler.step(optimizer_of(two()))
+            return outcome(scaler.update), scaler._scale, scaler._growth_tracker
+        return ([told("growth_interval", interval, 2) for interval in (2.0, 2.5, True, "3", None, 1, -1, 2**40)],
+                [told("backoff_factor", factor) for factor in (None, "0.5", 0, True)],
+                [told("growth_factor", factor) for factor in (None, "2", 2, 1.5, torch.tensor(4.0))])
+
+    @alike
+    def test_a_loss_scaled_before_an_update_does_not_go_back_through_it(self, make):
+        scaler, parameter = make(init_scale=4.0), torch.nn.Parameter(torch.ones(2))
+        before = scaler.scale(parameter.sum())
+        scaler.scale(parameter.sum()).backward()
+        scaler.step(torch.optim.SGD([parameter], lr=0.25))
+        told = [outcome(before.backward, retain_graph=True)]
+        scaler.update()
+        return [*told, outcome(before.backward), outcome(scaler.scale(parameter.sum()).backward)]
+
+    @alike
     def test_preset_before_the_first_step(self, make):
         """PyTorch: test_grad_scaling_update_scale_preset ..."""
         scaler = make(init_scale=4.0)

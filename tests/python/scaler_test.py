@@ -245,6 +245,19 @@ class States(unittest.TestCase):
             state.popitem()
         self.assertEqual(dict(state), {"policy": "torch"})
 
+    def test_infinities_and_nan_are_texts_in_json_and_numbers_outside(self):
+        for wrong in (INF, -INF, math.nan):
+            with self.assertRaisesRegex(ValueError, "'inf'"):
+                tare.State({"policy": "torch", "fields": {"scale": wrong}})
+            with self.assertRaisesRegex(ValueError, "'inf'"):
+                tare.Scaler("torch", initial_scale=wrong)
+            with self.assertRaisesRegex(ValueError, "'inf'"):
+                tare.edit("nowhere", scale=wrong)
+        state = tare.State({"policy": "torch", "fields": {"scale": 1.0}})
+        state["scale"] = INF
+        self.assertEqual(state["scale"], INF)
+        self.assertEqual(tare.State(state.to_json()), state)
+
     def test_copies_are_its_own(self):
         state = tare.State(self.STATE)
         for other in (state.copy(), copy.deepcopy(state), pickle.loads(pickle.dumps(state))):

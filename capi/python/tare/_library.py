@@ -6,6 +6,7 @@ libtare.so.0 (LD_LIBRARY_PATH). ctypes lets other threads run during each call.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import threading
 from collections.abc import Sequence
@@ -336,6 +337,14 @@ class Handle:
 
     def __reduce__(self) -> Any:
         raise TypeError(f"a {type(self).__name__} is neither copied nor pickled: make another")
+
+
+def json_of(value: Any) -> bytes:
+    """JSON, which has no infinities and nan: raises ValueError for them."""
+    try:
+        return json.dumps(value, allow_nan=False).encode()
+    except ValueError as failure:
+        raise ValueError(f"{failure}: JSON has no inf and nan; where one is meant, give the text 'inf', '-inf' or 'nan'") from None
 
 
 def encoded(value: str | None) -> bytes | None:

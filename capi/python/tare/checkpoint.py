@@ -1,7 +1,6 @@
 """The verbs: what `tare VERB` does to checkpoints, as functions. Each gives what `tare VERB --json` prints."""
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from typing import Any, Union
@@ -28,7 +27,7 @@ def options_of(**given: Any) -> bytes:
     folder = state_folder()
     if folder is not None:
         given["state_folder"] = folder
-    return json.dumps({key: value for key, value in given.items() if value is not None}).encode()
+    return _library.json_of({key: value for key, value in given.items() if value is not None})
 
 
 def _change(dry_run: bool, history: bool, hard_links: bool, content_addressed: bool, trust_journal: bool,
@@ -133,7 +132,7 @@ def _of_run(call: str, paths: tuple[Path, ...], options: dict[str, Any]) -> Answ
 
 def _text_of_run(call: str, paths: tuple[Path, ...], options: dict[str, Any]) -> str:
     given = [path_bytes(path) for path in paths]
-    said = json.dumps({key: value for key, value in options.items() if value is not None}).encode()
+    said = _library.json_of({key: value for key, value in options.items() if value is not None})
     return _library.text(call, _library.texts(given), len(given), said)
 
 

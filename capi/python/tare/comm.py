@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -109,5 +108,5 @@ class Comm(Handle):
         config = {"communicator": communicator, "timeout_seconds": timeout_seconds}
         given = {key: value for key, value in config.items() if value is not None}
         comm = cls.__new__(cls)
-        comm._own(_library.made("comm_from_mpi", json.dumps(given).encode()))
+        comm._own(_library.made("comm_from_mpi", _library.json_of(given)))
         return comm

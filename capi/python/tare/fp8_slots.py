@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +41,8 @@ class Fp8(Handle):
     def from_state(cls, state: State, device: str = "cpu", threads: int = 1, **history: int) -> Fp8:
         """`history`: another length of the histories, by the policy's name for it (amax_history_len=16)."""
         fp8 = cls.__new__(cls)
-        config = json.dumps({"device": device, "threads": threads, **history})
-        fp8._own(_library.made("fp8_create_from_state", state._handle, config.encode()))
+        config = _library.json_of({"device": device, "threads": threads, **history})
+        fp8._own(_library.made("fp8_create_from_state", state._handle, config))
         fp8.on_device = device.startswith("cuda")
         return fp8
 
@@ -75,7 +74,7 @@ class Fp8(Handle):
         ranks, in fp8 on the way (FP8-LM's all-reduce; tare/comm.h has the arithmetic). Slots of policy "fp8_lm" note what
         saturates, and their update moves mu. `adder`: "engine" lets NCCL add the fp8, as it rounds."""
         given = Tensors(gradients)
-        options = json.dumps({"operation": operation, "adder": adder}).encode()
+        options = _library.json_of({"operation": operation, "adder": adder})
         _library.call("fp8_all_reduce", self._handle, given.array, _numbers(slots, given.count), given.count, options, stream)
 
     def quantize(self, out: Any, tensors: Any, slots: Sequence[int] | None = None, stream: int | None = None) -> None:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -31,7 +30,7 @@ class Monitor(Handle):
                  warn: Mapping[str, Any] | None = None, groups: Mapping[str, Mapping[str, Any]] | None = None):
         config = {"every": every, "sinks": [dict(sink) for sink in sinks], "format": format, "warn": dict(warn or {}),
                   "groups": {name: dict(group) for name, group in (groups or {}).items()}}
-        self._own(_library.made("monitor_create", json.dumps(config).encode()))
+        self._own(_library.made("monitor_create", _library.json_of(config)))
 
     def looks(self, group: str, name: str) -> bool:
         """Is a tensor of that group and name looked at in the step under way?"""

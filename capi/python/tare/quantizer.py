@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -68,7 +67,7 @@ class Quantizer(Handle):
 
     def __init__(self, recipe: str, **parameters: Any):
         self.recipe = recipe
-        self._own(_library.made("quantizer_create", json.dumps({"recipe": recipe, **parameters}).encode()))
+        self._own(_library.made("quantizer_create", _library.json_of({"recipe": recipe, **parameters})))
 
     def shape_of_side(self, rows: int, columns: int, columnwise: bool = False) -> SideShape:
         """Of a side of a matrix of that shape, where its scales have no gaps."""

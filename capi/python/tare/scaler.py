@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _library
@@ -66,7 +65,7 @@ class Memory:
 
 
 def config_of(policy: str, parameters: dict[str, Any]) -> bytes:
-    return json.dumps({"policy": policy, **parameters}).encode()
+    return _library.json_of({"policy": policy, **parameters})
 
 
 class Scaler(Handle):
@@ -87,7 +86,7 @@ class Scaler(Handle):
     def from_state(cls, state: State, **parameters: Any) -> Scaler:
         """Goes on where `state` stands; parameters go before its own."""
         scaler = cls.__new__(cls)
-        scaler._own(_library.made("scaler_create_from_state", state._handle, json.dumps(parameters).encode()))
+        scaler._own(_library.made("scaler_create_from_state", state._handle, _library.json_of(parameters)))
         scaler._set_up(parameters)
         return scaler
 
@@ -170,7 +169,7 @@ class Scaler(Handle):
         ranks find; None: no longer. `gradients`: "sharded", each rank looks at its own, or "replicated", all look at the
         same, which count once."""
         given = None if comm is None else comm.handle_for(self.on_device)
-        _library.call("scaler_set_comm", self._handle, given, json.dumps({"gradients": gradients}).encode())
+        _library.call("scaler_set_comm", self._handle, given, _library.json_of({"gradients": gradients}))
         self._comm = comm  # lives as long as who calls it
 
     def report_reduced(self, stream: int | None = None) -> None:
@@ -246,7 +245,7 @@ class Grads(Handle):
         tensors = matching(out, self._orders)
         clips = {"clip_norm": clip_norm, "clip_value": clip_value}
         options = {"unscale": unscale, **{key: value for key, value in clips.items() if value is not None}}
-        _library.call("grads_write", self._handle, tensors.array, tensors.count, json.dumps(options).encode(), stream)
+        _library.call("grads_write", self._handle, tensors.array, tensors.count, _library.json_of(options), stream)
 
     def pointer(self, which: int) -> int:
         return _library.made("grads_pointer", self._handle, which).value or 0

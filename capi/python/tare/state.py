@@ -23,7 +23,7 @@ class State(Handle, MutableMapping[str, Any]):
 
     def __init__(self, source: Any):
         """`source`: a dict or JSON text, such as {"policy": "torch", "fields": {"scale": 65536}}."""
-        text = source if isinstance(source, (str, bytes)) else json.dumps(source)
+        text = source if isinstance(source, (str, bytes)) else _library.json_of(source)
         data = text.encode() if isinstance(text, str) else text
         self._own(_library.made("state_from_json", data, len(data)))
 
@@ -149,7 +149,7 @@ class State(Handle, MutableMapping[str, Any]):
 
 
 def _given(**options: Any) -> bytes:
-    return json.dumps({key: value for key, value in options.items() if value is not None}).encode()
+    return _library.json_of({key: value for key, value in options.items() if value is not None})
 
 
 def _flat(value: Any) -> list[float]:

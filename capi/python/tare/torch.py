@@ -6,7 +6,7 @@
 It is a subclass: what is not here is torch's own, and what others override is called. `_scale` and `_growth_tracker` are
 tensors over the library's memory, so that whatever is written into them counts; another tensor that is put in their
 place is carried there and back at each update. Gradients are unscaled in one pass of the library's, on the CPU and on
-CUDA devices, in every bit as torch does it. torch's own kernels do what the library has no word for: gradients that are
+CUDA devices, in every bit as torch does it but for those of a nan. torch's own kernels do what the library has no word for: gradients that are
 not dense tensors of float32, float64, float16 or bfloat16 (those of distributed tensors, complex ones, views with gaps),
 and scalers on other devices.
 """
@@ -30,6 +30,7 @@ if not hasattr(torch.amp, "GradScaler"):
 from torch.amp.grad_scaler import _refresh_per_optimizer_state  # noqa: E402
 
 _DTYPES = {torch.float32: F32, torch.float64: F64, torch.float16: F16, torch.bfloat16: BF16}
+_count_write = getattr(torch.autograd.graph, "increment_version", lambda tensor: tensor.add_(0))
 _PLAIN = {torch.Tensor, torch.nn.Parameter}
 _NAMES = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")
 
@@ -105,7 +106,9 @@ class _Running:
             self._scaler.report_overflow(False, self._stream())
         self._scaler.update(self._stream())
         self._has_looked = False
-        if not is_own:
+        if is_own and not scale.is_inference():
+            _count_write(scale)  # of which autograd knows nothing: a loss that was scaled before wants the scale of then
+        elif not is_own:
             scale.copy_(self.scale)
             growth_tracker.copy_(self.growth_tracker)
 
@@ -168,9 +171,18 @@ class GradScaler(torch.amp.GradScaler):
             found[0] += one
         if not running.is_of(scale, growth_tracker):  # others may still hold what was put aside: it stays as it is
             running = self._kept(scale.device, "_apart")
-        running.update(scale, growth_tracker, found[0],
-                       (self._growth_factor, self._backoff_factor, self._growth_interval))
+        running.update(scale, growth_tracker, found[0], self._parameters())
         self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
+
+    def _parameters(self) -> tuple:
+        """The rule's. Raises TypeError for what torch's own rule raises it for."""
+        growth_factor, backoff_factor, interval = self._growth_factor, self._backoff_factor, self._growth_interval
+        if isinstance(interval, bool) or not hasattr(interval, "__index__"):
+            raise TypeError(f"growth_interval must be int, not {type(interval).__name__}")
+        for name, factor in (("growth_factor", growth_factor), ("backoff_factor", backoff_factor)):
+            if not hasattr(factor, "__float__"):
+                raise TypeError(f"{name} must be float, not {type(factor).__name__}")
+        return growth_factor, backoff_factor, interval
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Raises, before anything changes, for a state that is not of torch's rule."""
