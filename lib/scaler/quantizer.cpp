@@ -85,12 +85,51 @@ class Checked {
     if (has_values()) usable(side.data, names.data, 1);
     if (needs_scales && has_values() && side.scales == nullptr) refuse(fmt::format("has no {}", names.scales));
     usable(side.scales, names.scales, kernels::fp8::scale_bytes(how_.scaling));
+    const bool is_rowwise = &side == &matrix_.rowwise;
+    if (has_values() && side.scales != nullptr) {
+      const Matrix whole = with_strides(how_, matrix_);
+      within_address_space(is_rowwise ? whole.rowwise : whole.columnwise,
+                           is_rowwise ? blocks_of_rows() : blocks_of_columns(), names);
+    }
     if (how_.format != Format::e2m1) return;
-    const std::uint64_t in_row = &side == &matrix_.rowwise ? matrix_.columns : matrix_.rows;
+    const std::uint64_t in_row = is_rowwise ? matrix_.columns : matrix_.rows;
     if (in_row % 2 != 0) {
       refuse(fmt::format("has {} values in a row of its {}, of which a byte holds two", in_row, names.data),
              "Pad it to an even number.");
     }
+  }
+
+  /// Blocks of a side as it lies in memory: as many scales.
+  struct Blocks {
+    std::uint64_t down;
+    std::uint64_t along;
+  };
+
+  Blocks blocks_of_rows() const { return blocks(matrix_.rows, matrix_.columns); }
+  Blocks blocks_of_columns() const {
+    if (kernels::fp8::transposes(how_.scaling)) return blocks(matrix_.columns, matrix_.rows);
+    return {kernels::fp8::quotient_up(matrix_.rows, kernels::fp8::block_length(how_.scaling)), matrix_.columns};
+  }
+  Blocks blocks(std::uint64_t rows, std::uint64_t columns) const {
+    const std::uint64_t length = kernels::fp8::block_length(how_.scaling);
+    if (length == 0) return {1, 1};
+    return {how_.scaling == Scaling::blockwise_2d ? kernels::fp8::quotient_up(rows, length) : rows,
+            kernels::fp8::quotient_up(columns, length)};
+  }
+
+  /// Kernels multiply by strides without looking.
+  void within_address_space(const Side& side, const Blocks& blocks, const Names& names) const {
+    const std::uint64_t most = static_cast<std::uint64_t>(std::numeric_limits<std::ptrdiff_t>::max()) /
+                                   kernels::fp8::scale_bytes(how_.scaling) -
+                               1;
+    const auto fits = [&](std::uint64_t steps, std::uint64_t stride) { return steps == 0 || stride <= most / steps; };
+    const std::uint64_t down = blocks.down - 1, along = blocks.along - 1;
+    if (fits(down, side.row_stride) && fits(along, side.column_stride) &&
+        down * side.row_stride + along * side.column_stride <= most) {
+      return;
+    }
+    refuse(fmt::format("has {} of {} x {} blocks with strides of {} and {}, which lead beyond the address space",
+                       names.scales, blocks.down, blocks.along, side.row_stride, side.column_stride));
   }
 
   void required(const void* data, const char* name, std::size_t size = sizeof(float)) const {

@@ -186,6 +186,48 @@ TEST_CASE("scales lie where their strides say: padded rows, and transposed as Tr
   CHECK(back == expected);
 }
 
+TEST_CASE("strides that lead out of the address space are refused, of every side, before a byte is written") {
+  constexpr uint64_t far[] = {~0ull, ~0ull / 2 + 1, ~0ull / 2, ~0ull / 3 + 1, ~0ull / 4 + 1};
+  for (const std::string recipe : {"mxfp8", "blockwise_1d", "blockwise_2d", "nvfp4"}) {
+    tare::quantizer_vectors::Matrix matrix;
+    matrix.rows = matrix.columns = 600;  // several blocks in every direction
+    matrix.dtype = TARE_F32;
+    matrix.values = tare::quantizer_vectors::values_of(5, matrix.rows, matrix.columns, matrix.dtype, 0);
+    tare::quantizer_vectors::make_room(recipe, matrix);
+    const tare::quantizer_vectors::Matrix before = matrix;
+    Quantizer quantizer(config_of(recipe));
+    for (const bool is_rowwise : {true, false}) {
+      for (const uint64_t stride : far) {
+        for (const auto& [row_stride, column_stride] :
+             {std::pair{stride, uint64_t{0}}, {uint64_t{0}, stride}, {stride, stride}}) {
+          INFO(recipe << ' ' << is_rowwise << ' ' << row_stride << ' ' << column_stride);
+          tare_matrix given = described(matrix, matrix.values.data());
+          tare_side& side = is_rowwise ? given.rowwise : given.columnwise;
+          side.row_stride = row_stride;
+          side.column_stride = column_stride;
+          CHECK(quantizer.quantize(given) == TARE_E_INVALID_ARGUMENT);
+          CHECK(says(quantizer.error, is_rowwise ? "rowwise scales" : "columnwise scales"));
+          CHECK(says(quantizer.error, "beyond the address space"));
+          (is_rowwise ? given.columnwise : given.rowwise) = {};
+          CHECK(quantizer.dequantize(given) == TARE_E_INVALID_ARGUMENT);
+        }
+      }
+    }
+    CHECK(matrix.rowwise == before.rowwise);
+    CHECK(matrix.columnwise_scales == before.columnwise_scales);
+    CHECK(matrix.values == before.values);
+  }
+}
+
+TEST_CASE("a stride that no step is taken by may be of any size") {
+  float values[32] = {1};
+  uint8_t data[32] = {}, scale = 0;
+  Quantizer quantizer(config_of("mxfp8"));
+  CHECK(quantizer.quantize(
+            {sizeof(tare_matrix), values, 1, 32, TARE_F32, 0, {data, &scale, ~0ull, ~0ull}, {}, {}, {}}) == TARE_OK);
+  CHECK(scale != 0);
+}
+
 TEST_CASE("the delayed recipe casts with a slot's scale and raises its amax") {
   tare_fp8* fp8 = nullptr;
   REQUIRE(tare_fp8_create(&fp8, R"({"policy":"fp8_static","initial_scale":8})", nullptr) == TARE_OK);

@@ -17,7 +17,8 @@ typedef struct tare_quantizer tare_quantizer;
 /* A matrix quantised along its rows, or along its columns. Scales are what data is multiplied by to be values again;
  * that of block (i, j), counted along the side as its data lies in memory, is at i * row_stride + j * column_stride.
  * Both 0: the scales lie row after row, without gaps. (Rows padded to a multiple of 4 have a row_stride; scales that
- * are kept transposed, as those of TransformerEngine's blocks, a column_stride.) */
+ * are kept transposed, as those of TransformerEngine's blocks, a column_stride.) Strides that lead beyond the address
+ * space: TARE_E_INVALID_ARGUMENT. */
 typedef struct tare_side {
   void* data;   /* NULL: not wanted */
   void* scales; /* see the recipe; not NULL where there is data, but of "current" and "delayed" that are quantized */
