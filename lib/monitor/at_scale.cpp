@@ -13,16 +13,17 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Magnitudes at which something else becomes of a value.
 struct Edges {
   Dtype format;
-  double zero;    ///< the greatest that becomes zero: half of the smallest subnormal number
-  double normal;  ///< the smallest normal number
+  double zero;  ///< the greatest that becomes zero: half of the smallest subnormal number
+  double
+      normal;  ///< the least that becomes normal: half a subnormal step below the smallest normal number, which is even
   double beyond;  ///< the least that is rounded beyond the largest
 };
 
 constexpr auto edge_table = std::to_array<Edges>({
-    {Dtype::f16, 0x1p-25, 0x1p-14, 65520},
-    {Dtype::bf16, 0x1p-134, 0x1p-126, 0x1.ffp127},
-    {Dtype::f8_e5m2, 0x1p-17, 0x1p-14, 61440},
-    {Dtype::f8_e4m3fn, 0x1p-10, 0x1p-6, 0x1.d000000000001p8},  // 464 itself is rounded to 448, which is even
+    {Dtype::f16, 0x1p-25, 0x1.ffcp-15, 65520},
+    {Dtype::bf16, 0x1p-134, 0x1.fep-127, 0x1.ffp127},
+    {Dtype::f8_e5m2, 0x1p-17, 0x1.cp-15, 61440},
+    {Dtype::f8_e4m3fn, 0x1p-10, 0x1.ep-7, 0x1.d000000000001p8},  // 464 itself is rounded to 448, which is even
 });
 
 /// Magnitudes of one bin: from `low` on, below `high`.

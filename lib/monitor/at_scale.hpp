@@ -21,7 +21,7 @@ struct Bounds {
 /// Of the finite values that are not zero, rounded to nearest, ties to even.
 struct AtScale {
   Bounds zero;       ///< that would become zero
-  Bounds subnormal;  ///< not that, and below the format's smallest normal number before they are rounded
+  Bounds subnormal;  ///< that would become subnormal: what is rounded up to the smallest normal number is not
   Bounds beyond;     ///< that would become infinite, or nan in a format without infinities
 };
 

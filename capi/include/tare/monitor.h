@@ -155,9 +155,9 @@ TARE_API int32_t tare_monitor_report(tare_text** out, const tare_monitor* monito
  * multiplied by `scale` and rounded to `format`, "f16", "bf16", "f8e5m2" or "f8e4m3fn". "step" (null before the first),
  * "scale", "format" and "tensors": "group", "name", "count", the "zeros" that are there already, and of the other
  * finite values [how many for sure, how many at most] would be: "becomes_zero", "becomes_subnormal" (below the format's
- * smallest normal number, and not zero), "becomes_infinite" (or nan, in f8e4m3fn). The bounds are as far apart as the
- * values of one bin, and none where all values lie on one side. An unknown format, a scale that is not finite or not
- * above 0: TARE_E_INVALID_ARGUMENT. *out is owned. */
+ * smallest normal number once they are rounded, and not zero), "becomes_infinite" (or nan, in f8e4m3fn). The bounds are
+ * as far apart as the values of one bin, and none where all values lie on one side. An unknown format, a scale that is
+ * not finite or not above 0: TARE_E_INVALID_ARGUMENT. *out is owned. */
 TARE_API int32_t tare_monitor_at_scale(tare_text** out, const tare_monitor* monitor, double scale, const char* format,
                                        tare_error* error);
 

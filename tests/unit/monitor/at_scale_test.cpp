@@ -47,7 +47,7 @@ Counts rounded(const std::vector<float>& values, double scale) {
       ++counts.zero;
     } else if (!is_finite(there)) {
       ++counts.infinite;
-    } else if (std::fabs(static_cast<double>(value) * scale) < normal) {
+    } else if (std::fabs(there) < normal) {
       ++counts.subnormal;
     }
   }
@@ -68,6 +68,33 @@ void check(const std::vector<float>& values, double scale, Dtype format) {
   const std::uint64_t octave = values.size() / 4;  // no bin has more
   CHECK(told.zero.most - told.zero.least <= octave);
   CHECK(told.beyond.most - told.beyond.least <= octave);
+}
+
+template <class Format>
+void check_value(float value, Dtype format) {
+  const Counts counts = rounded<Format>({value}, 1);
+  const AtScale told = at_scale(seen({value}), 1, format);
+  INFO(value << " as " << name_of(format));
+  CHECK(told.zero == Bounds{counts.zero, counts.zero});
+  CHECK(told.subnormal == Bounds{counts.subnormal, counts.subnormal});
+  CHECK(told.beyond == Bounds{counts.infinite, counts.infinite});
+}
+
+/// The subnormal and the least normal numbers, the largest, and what is halfway to the next of each.
+template <class Format>
+void check_around_each_number(Dtype format) {
+  constexpr std::uint32_t octave = 1U << Format::mantissa_bits;
+  for (std::uint32_t pattern = 0; pattern <= Format::largest; ++pattern) {
+    if (pattern == 2 * octave) pattern = Format::largest - octave;
+    const float number = widen<Format>(static_cast<typename Format::Bits>(pattern));
+    const bool is_largest = pattern == Format::largest;
+    const float other = widen<Format>(static_cast<typename Format::Bits>(is_largest ? pattern - 1 : pattern + 1));
+    for (const float value : {number, is_largest ? number + (number - other) / 2 : number + (other - number) / 2}) {
+      for (const float toward : {0.0F, value, std::numeric_limits<float>::max()}) {
+        if (const float near = std::nextafter(value, toward); near > 0) check_value<Format>(near, format);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -148,6 +175,13 @@ TEST_CASE("the edges of each format are where its rounding has them") {
   CHECK(only(0x1p-10F, Dtype::f8_e4m3fn).zero == one);
   CHECK(only(464, Dtype::f8_e4m3fn).beyond == none);
   CHECK(only(464.0001F, Dtype::f8_e4m3fn).beyond == one);
+}
+
+TEST_CASE("of one value all is told for sure, as its rounding has it") {
+  check_around_each_number<F16>(Dtype::f16);
+  check_around_each_number<Bf16>(Dtype::bf16);
+  check_around_each_number<F8E5m2>(Dtype::f8_e5m2);
+  check_around_each_number<F8E4m3fn>(Dtype::f8_e4m3fn);
 }
 
 TEST_CASE("of zeros, nan and infinities alone nothing becomes anything else") {
