@@ -226,7 +226,7 @@ class Planner {
     for (const Assignment& one : action.values) {
       const Fp8Key key = fp8_key_of(state.after, one.key);
       std::vector<NewField> fields = new_fp8_values(state.after, key, one.value, request_.force, layers());
-      once.add(one, fields);
+      if (action.values.size() > 1) once.add(one, fields);  // of millions of elements that is memory
       add(state, std::move(fields));
     }
     return take(state, {});
