@@ -208,23 +208,26 @@ class WordReader {
     budget_.take_steps(text.size() - at - value.size());
     const std::string_view bare = without_front(value, "\"'");
     const std::string_view name = is_key ? name_in_front(bare) : std::string_view();
-    const bool is_prose = key.says == Says::likely_path && !ends_value(bare.substr(name.size()));
+    const bool is_prose = is_yaml_key(key) && !ends_value(bare.substr(name.size()));
     const bool is_known = !is_prose && name.size() <= longest_name;
+    const bool is_elsewhere = is_key ? is_reference(key, bare) : is_yaml_key(key) && is_anchored(text, at);
     if (auto global = is_known ? named(key.says, name, at) : std::nullopt) {
       keep(std::move(*global));
-    } else if (name.size() > longest_name || (is_key ? is_reference(key, bare) : is_anchored(text, at)) ||
-               (is_its_own(key) && name != "null")) {
+    } else if (is_elsewhere || name.size() > longest_name || (is_its_own(key) && name != "null")) {
       doubt_.why = "names what its loader calls, by words that are not followed";
     }
   }
 
+  /// Whether it is looked for in YAML alone, which has anchors and aliases.
+  static bool is_yaml_key(const NamingKey& key) { return key.says == Says::likely_path; }
+
   /// Whether a value says where another one is: an alias, an interpolation where that stands for a name.
   static bool is_reference(const NamingKey& key, std::string_view value) {
-    return value.starts_with('*') || (!key.beside.empty() && value.starts_with("${"));
+    return is_yaml_key(key) ? value.starts_with('*') : !key.beside.empty() && value.starts_with("${");
   }
 
   /// Whether nobody has the key for anything else.
-  static bool is_its_own(const NamingKey& key) { return key.beside.empty() && key.says != Says::likely_path; }
+  static bool is_its_own(const NamingKey& key) { return key.beside.empty() && !is_yaml_key(key); }
 
   void keep(GlobalName name) {
     if (!told_.empty() && told_.contains({name.module, name.name})) return;

@@ -79,6 +79,13 @@ TEST_CASE("a target without params names something where it looks like a path to
   CHECK(told("{\"target\": \"os.system\"}\n{\"target\": \"os.path\"}\n", ".jsonl").empty());  // examples of a data set
 }
 
+TEST_CASE("what is an alias in YAML is none in other texts") {
+  for (const char* text : {"fn run(params: &Params, &mut target) {}\n", "params: a list\ntarget: **bold**\n"}) {
+    INFO(text);
+    CHECK(told(text, ".rs").find("names") == std::string::npos);
+  }
+}
+
 TEST_CASE("a name that is longer than any is told in place of what it names") {
   const std::string path = "os" + repeated(".system.__self__", 20);
   CHECK(says(told("_target_: " + path + "\n", ".yaml"), unfollowed));
