@@ -18,7 +18,8 @@ bool is_named_as_elements(std::string_view file_name);
 /// has its description, and that of a database's nodes.
 std::set<std::string> folders_of_elements(const std::vector<std::string>& paths);
 
-/// What loaders could take elements for by their first or last bytes; nothing where they are only elements.
+/// What loaders could take elements for by their first or last bytes, or by the first that they unpack to; nothing
+/// where they are only elements.
 Doubt doubt_of_elements(const std::shared_ptr<const Source>& source);
 
 }  // namespace tare

@@ -4,6 +4,7 @@
 
 #include "lib/attest/tar_checksum.hpp"
 #include "lib/attest/zip_at_end.hpp"
+#include "lib/container/zstd_frame.hpp"
 #include "tests/unit/attest/told.hpp"
 #include "tests/unit/container/archive_writer.hpp"
 #include "tests/unit/container/image.hpp"
@@ -188,6 +189,15 @@ TEST_CASE("in an array's folder a file that is named as its chunks are is elemen
   for (const std::string& other : others) {
     INFO(other);
     for (const char* name : {"0", "1", "1/0.2", "c/0"}) CHECK(!folder.is_plain_with(array + name + "0", other));
+  }
+  const auto zstd = [](const std::string& data) { return std::string(as_text(zstd_frame(as_bytes(data), 0))); };
+  CHECK(folder.is_plain_with(array + "1", zstd(std::string(1 << 20, '\7'))));
+  for (const std::string& other : {call, zip_of("archive/data.pkl", call), objects}) {
+    CHECK(!folder.is_plain_with(array + "1", zstd(other)));
+    const std::string size =
+        static_cast<char>(other.size() & 0xff) + std::string(1, static_cast<char>(other.size() >> 8));
+    const std::string counter = {static_cast<char>(~size[0]), static_cast<char>(~size[1])};
+    CHECK(!folder.is_plain_with(array + "1", "\x1f\x8b\x08\0\0\0\0\0\0\xff\1"s + size + counter + other));
   }
   CHECK(!folder.is_plain_with(array + "0.c", "int main() {}\n"));
 }
