@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "lib/base/error.hpp"
+#include "lib/base/exact_integer.hpp"
 #include "lib/base/text.hpp"
 #include "lib/codec/json_line.hpp"
 #include "lib/codec/new_file.hpp"
@@ -53,6 +54,7 @@ StateValue given_value(const Assignment& assignment) {
   const auto& text = std::get<std::string>(assignment.value);
   if (text == "true") return true;
   if (text == "false") return false;
+  if (const auto integer = exact_int64(text)) return *integer;
   if (const auto number = parse_number(text)) return *number;
   throw Error(Status::invalid_argument, fmt::format("{}: '{}' is no value", assignment.key, text),
               "write a number (65536, 2^16, 0.5), or true or false");

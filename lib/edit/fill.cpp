@@ -30,6 +30,15 @@ Value value_of(const Document& document) {
   return {};
 }
 
+/// Ints are compared to their last digit.
+bool is_same_number(const Value& one, const Value& other) {
+  if (one.number() == nullptr || other.number() == nullptr) return false;
+  const auto* integer = std::get_if<Integer>(&one.number()->data);
+  const auto* other_integer = std::get_if<Integer>(&other.number()->data);
+  if (integer != nullptr && other_integer != nullptr) return *integer == *other_integer;
+  return one.as_double() == other.as_double();
+}
+
 const DocumentMap* fields_of(const Document& scaler) {
   if (const auto* object = std::get_if<DocumentObject>(&scaler.value)) return &object->attributes;
   return std::get_if<DocumentMap>(&scaler.value);
@@ -84,7 +93,7 @@ class Filling {
                   fmt::format("{}: its {} is no number ({})", called(place_.path), entry.key, before.type),
                   "save the checkpoint once with its scaler on");
     }
-    if (before.as_double() == after.as_double()) return;
+    if (is_same_number(before, after)) return;
     if (const auto* flag = std::get_if<bool>(&number->data)) return add(node, *flag);
     if (const auto* whole = std::get_if<Integer>(&number->data)) return add(node, *whole);
     add(node, number->as_double());
@@ -106,8 +115,7 @@ void require_filled(const Reopened& file, const std::vector<PartChange>& parts, 
              const Field* field = scaler.find(entry.key);
              const Value wanted = value_of(entry.value);
              if (wanted.number() == nullptr) return field != nullptr;
-             return field != nullptr && field->value.number() != nullptr &&
-                    field->value.as_double() == wanted.as_double();
+             return field != nullptr && is_same_number(field->value, wanted);
            });
   };
   bool is_there = false;

@@ -7,7 +7,7 @@ error names the file.
 Takes real checkpoints of torch.save in turn and puts an odd value in place of each opcode of a number in their pickles: ints
 that no double holds, texts, lists, None, NaN.
 
-What `get` reads of an int that no double holds, `edit` writes to its last digit.
+What `get` reads of an int that no double holds, `edit` and `migrate` write to its last digit.
 """
 import argparse
 import pathlib
@@ -73,6 +73,15 @@ def rounded(tare, scalers, scratch):
                 yield f"{path.name}: {number} is called a power of two"
 
 
+def rounded_on_the_way(tare, source, scratch):
+    """The same where a migration is given what the source does not hold."""
+    made = scratch / "anew.pt"
+    done = tare("migrate", source, "--to", "torch", "--set", "growth_interval=9007199254740993", "-o", made)
+    read = tare("get", made, "growth_interval")
+    if read.out.decode().strip() != "9007199254740993":
+        yield f"growth_interval=9007199254740993 is read as {read.out}: {done}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tare", required=True)
@@ -94,6 +103,7 @@ def main():
                     failures += [f"{file}, {value} at {begin}: {why}" for why in wrong(tare, path)]
         files = "torch/scaler-file-t2.15/scaler.pt", "lerobot/scaler_state_json/checkpoints/001000/training_state/scaler_state.json"
         failures += rounded(tare, [given.corpus / file for file in files], pathlib.Path(scratch))
+        failures += rounded_on_the_way(tare, given.corpus / "apex/contrib-static/contrib.pt", pathlib.Path(scratch))
     for failure in failures[:20]:
         print(failure)
     print(f"{tried} files with an odd value, {len(failures)} wrong answers")
