@@ -120,6 +120,13 @@ Handle& live(Handle* handle, const char* name) {
   return *handle;
 }
 
+/// Text that a file will hold: throws `invalid_argument` for NULL, and for what is no UTF-8, which JSON cannot say.
+inline const char* required_text(const char* text, const char* name) {
+  if (text == nullptr) throw Error(Status::invalid_argument, std::string(name) + " is NULL");
+  if (is_utf8(text)) return text;
+  throw Error(Status::invalid_argument, std::string(name) + " is no UTF-8: \"" + escaped(text) + "\"");
+}
+
 /// What is no handle of that kind any more is left alone.
 template <Tagged Handle>
 void destroy(Handle* handle) {

@@ -199,10 +199,7 @@ int32_t tare_state_set_integer(tare_state* state, const char* key, int64_t value
 }
 
 int32_t tare_state_set_text(tare_state* state, const char* key, const char* value, tare_error* error) {
-  return set_value(state, key, error, [&] {
-    require(value, "value");
-    return StateValue(std::string(value));
-  });
+  return set_value(state, key, error, [&] { return StateValue(std::string(required_text(value, "value"))); });
 }
 
 int32_t tare_state_set_array(tare_state* state, const char* key, const double* values, uint64_t count,

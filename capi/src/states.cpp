@@ -77,7 +77,7 @@ int32_t tare_states_get(tare_state** out, const tare_states* states, const char*
 int32_t tare_states_add(tare_states* states, const char* name, const tare_state* state, tare_error* error) {
   return guard(error, [&] {
     require(states, "states");
-    require(name, "name");
+    required_text(name, "name");
     require(state, "state");
     states->add({name, state->state});
   });

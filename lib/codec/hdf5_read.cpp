@@ -7,6 +7,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/huge_pages.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/base/text.hpp"
 #include "lib/codec/hdf5.hpp"
 #include "lib/codec/hdf5_name.hpp"
 #include "lib/codec/hdf5_table.h"
@@ -31,6 +32,12 @@ constexpr std::size_t max_states = std::size_t{1} << 20;
 /// An attribute that nobody asks for, a program that did not close the file.
 constexpr std::string_view harmless_findings[] = {"attribute-not-read", "left-open"};
 
+/// The text: states are told in JSON, which has no other.
+std::string utf8_alone(std::string text) {
+  if (!is_utf8(text)) throw Hdf5NotRead{"a text that is no UTF-8: \"" + escaped(text) + "\""};
+  return text;
+}
+
 /// The texts of one object's attributes.
 class Attributes {
  public:
@@ -43,7 +50,7 @@ class Attributes {
     if (found == all_.end()) return std::nullopt;
     const auto texts = hdf5_texts(file_, header_, *found);
     if (!texts || texts->size() != 1) throw Hdf5NotRead{"its \"" + std::string(name) + "\" is no text"};
-    return texts->front();
+    return utf8_alone(texts->front());
   }
 
  private:
@@ -195,7 +202,8 @@ class StateReader {
     if (section == sections.end()) return;
     place_ = name;
     for (const Hdf5Link& link : links_of(header_of(*section), name)) {
-      const std::string key = name_of_link(link.name);
+      place_ = name;
+      const std::string key = utf8_alone(name_of_link(link.name));
       place_ = name + "." + key;
       if (key.find('\0') != std::string::npos) throw Hdf5NotRead{"a name has a NUL character"};
       if (into.find(key) != nullptr) throw Hdf5NotRead{"stands there twice"};
@@ -272,13 +280,13 @@ class StateReader {
     for (; !bytes.empty(); bytes = bytes.subspan(type.size)) {
       const ByteView element = bytes.first(type.size);
       if (type.form == Hdf5Type::Form::text) {
-        texts.emplace_back(as_text(element).substr(0, as_text(element).find('\0')));
+        texts.push_back(utf8_alone(std::string(as_text(element).substr(0, as_text(element).find('\0')))));
         continue;
       }
       const Span place = heaps_.find(read_hdf5_heap_id(element));
       if (place.size > left_) throw Hdf5NotRead{"is more text than there can be"};
       left_ -= place.size;
-      texts.emplace_back(as_text(file_.read_values(place.offset, place.size)));
+      texts.push_back(utf8_alone(std::string(as_text(file_.read_values(place.offset, place.size)))));
     }
     return texts;
   }

@@ -92,6 +92,31 @@ TEST_CASE("Ten thousand scalers are kept together") {
   }
 }
 
+TEST_CASE("Text that JSON cannot say is refused when it is set, and what is written is read again") {
+  const Scratch scratch;
+  tare_state* state = nullptr;
+  const std::string json = R"({"policy":"torch","fields":{"scale":2.0},"note":"a"})";
+  REQUIRE(tare_state_from_json(&state, json.data(), json.size(), nullptr) == TARE_OK);
+  tare_states* states = nullptr;
+  REQUIRE(tare_states_create(&states, nullptr) == TARE_OK);
+  tare_error error = TARE_ERROR_INIT;
+  for (const char* wrong : {"\xff", "a\x80", "\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80"}) {
+    CHECK(tare_state_set_text(state, "other.note", wrong, &error) == TARE_E_INVALID_ARGUMENT);
+    CHECK_THAT(std::string(error.message), Contains("value is no UTF-8") && Contains("\\x"));
+    CHECK(tare_states_add(states, wrong, state, &error) == TARE_E_INVALID_ARGUMENT);
+    CHECK_THAT(std::string(error.message), Contains("name is no UTF-8") && Contains("\\x"));
+  }
+  CHECK(tare_state_set_text(state, "other.note", "\xc3\xbc \xf0\x9f\x90\xa6\n", &error) == TARE_OK);
+  CHECK(tare_states_add(states, "\xc3\xbc", state, &error) == TARE_OK);
+  const std::string path = scratch.path("states.json");
+  REQUIRE(tare_states_write(states, path.c_str(), &error) == TARE_OK);
+  const tare::cxx::States back = tare::cxx::States::read(path);
+  CHECK(back.count() == 1);
+  CHECK(back.name(0) == "\xc3\xbc");
+  CHECK(back.at("\xc3\xbc").json() == tare::cxx::State(state).json());  // takes the handle
+  tare_states_destroy(states);
+}
+
 TEST_CASE("Bad arguments and files get a status, and nothing is made") {
   const Scratch scratch;
   auto* states = reinterpret_cast<tare_states*>(8);

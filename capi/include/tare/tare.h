@@ -536,7 +536,8 @@ TARE_API int32_t tare_state_shape(uint64_t* out, uint64_t* rank, const tare_stat
 TARE_API int32_t tare_state_count(uint64_t* out, const tare_state* state, tare_error* error);
 TARE_API int32_t tare_state_key(tare_text** out, const tare_state* state, uint64_t index, tare_error* error);
 
-/* A value keeps its kind: an integer stays one. TARE_E_MISMATCH where the policy cannot hold it. */
+/* A value keeps its kind: an integer stays one. TARE_E_MISMATCH where the policy cannot hold it,
+ * TARE_E_INVALID_ARGUMENT for a text that is no UTF-8. */
 TARE_API int32_t tare_state_set_number(tare_state* state, const char* key, double value, tare_error* error);
 TARE_API int32_t tare_state_set_integer(tare_state* state, const char* key, int64_t value, tare_error* error);
 TARE_API int32_t tare_state_set_text(tare_state* state, const char* key, const char* value, tare_error* error);
@@ -574,7 +575,8 @@ TARE_API int32_t tare_states_name(tare_text** out, const tare_states* states, ui
 /* A copy of the state of that name; of a single one `name` may be NULL. TARE_E_NOT_FOUND where there is none. *out is
  * owned. */
 TARE_API int32_t tare_states_get(tare_state** out, const tare_states* states, const char* name, tare_error* error);
-/* Behind the others; the state is copied. TARE_E_REFUSED for a name that is there. */
+/* Behind the others; the state is copied. TARE_E_REFUSED for a name that is there, TARE_E_INVALID_ARGUMENT for one that
+ * is no UTF-8. */
 TARE_API int32_t tare_states_add(tare_states* states, const char* name, const tare_state* state, tare_error* error);
 TARE_API void tare_states_destroy(tare_states* states);
 

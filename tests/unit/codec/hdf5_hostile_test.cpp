@@ -178,6 +178,16 @@ TEST_CASE("values of a wrong type are refused by their name") {
   CHECK(refusal_of(sealed(no_json)).starts_with("x.h5: fields.json: "));
 }
 
+TEST_CASE("texts and names that JSON cannot say are refused") {
+  const Bytes whole = state_to_hdf5(small_state(), Compression::none);
+  CHECK(refusal_of(sealed(with(whole, "gr\xc3\xbcn", "gr\xc3\xffn"))) ==
+        "x.h5: fields.text: a text that is no UTF-8: \"gr\\xc3\\xffn\"");
+  CHECK(refusal_of(sealed(with(whole, "tomorrow", "tomor\xffow"))) ==
+        "x.h5: the root: a text that is no UTF-8: \"tomor\\xffow\"");
+  CHECK(refusal_of(sealed(with(whole, "integers", "int\xffgers"))) ==
+        "x.h5: fields: a text that is no UTF-8: \"int\\xffgers\"");
+}
+
 TEST_CASE("values that are claimed but not stored are refused") {
   const Bytes plain = state_to_hdf5(small_state(), Compression::none);
   const auto three = "\x01\x01\x01\0\0\0\0\0\x03\0\0\0\0\0\0\0"sv;
