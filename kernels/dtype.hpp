@@ -2,7 +2,7 @@
 //
 //   format   exponent mantissa bias largest  beyond the largest                       nan is written as
 //   f16      5        10       15   65504    infinity                                 quiet, sign and payload kept
-//   bf16     8        7        127  3.39e38  infinity                                 0x7fc0, as torch writes it
+//   bf16     8        7        127  3.39e38  infinity                                 0x7fc0; torch's AVX2: 0xffff
 //   f8e4m3fn 4        3        7    448      nan (0x7f): the format has no infinity   0x7f, sign kept
 //   f8e5m2   5        2        15   57344    infinity                                 0x7f, sign kept
 //

@@ -54,7 +54,7 @@ class TensorList {
 
   /// Reads only.
   virtual void observe(const Findings& findings, Stream stream) = 0;
-  /// Multiplies in place, in every bit as torch's _amp_foreach_non_finite_check_and_unscale_.
+  /// Multiplies in place, nan aside in every bit as torch's _amp_foreach_non_finite_check_and_unscale_.
   virtual void unscale(const float* inverse_scale, const Findings& findings, Stream stream) = 0;
   /// Writes the i-th tensor, transformed, into outputs[i], which has as many elements and is f32, f64, f16 or bf16. An
   /// output either is its input (with elements of the same size) or overlaps nothing.

@@ -89,8 +89,8 @@ class Scalers(unittest.TestCase):
         scaler = tare.Scaler("torch")
         fp8 = tare.Fp8("fp8_static", slots=1)
         values = array.array("f", [1.0])
-        for one in (scaler.grads([values]), fp8, tare.Fp8Casts(fp8, [values]), tare.Quantizer("current"), tare.Monitor(),
-                    tare.Comm(print)):
+        for one in (scaler.grads([values]), fp8, tare.Fp8Casts(fp8, [values]), tare.Quantizer("current"),
+                    tare.Monitor(), tare.Comm(print)):
             for copied in (copy.copy, copy.deepcopy, pickle.dumps):
                 with self.assertRaisesRegex(TypeError, "neither copied nor pickled"):
                     copied(one)

@@ -208,9 +208,9 @@ enum {
  * double shows rounded to float. `which` is one of TARE_POINTER_. */
 TARE_API int32_t tare_scaler_pointer(const void** out, const tare_scaler* scaler, int32_t which, tare_error* error);
 
-/* Multiplies every tensor by the inverse scale, in place, to the bit as torch does it, and notes infinities and nan.
- * f32, f64, f16 and bf16. Found-inf and statistics accumulate until update. `tensors` is copied, the data borrowed
- * until the stream passes. */
+/* Multiplies every tensor by the inverse scale, in place, to the bit as torch does it but for the bits of a nan
+ * (torch's own differ from CPU to CPU), and notes infinities and nan. f32, f64, f16 and bf16. Found-inf and statistics
+ * accumulate until update. `tensors` is copied, the data borrowed until the stream passes. */
 TARE_API int32_t tare_scaler_unscale(tare_scaler* scaler, const tare_tensor* tensors, uint64_t count,
                                      tare_stream stream, tare_error* error);
 

@@ -18,8 +18,8 @@ from .errors import error_of
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
-_LIMITS = {c_int32: (-2**31, 2**31 - 1), c_int64: (-2**63, 2**63 - 1), c_uint32: (0, 2**32 - 1), c_uint64: (0, 2**64 - 1),
-           c_void_p: (0, 2**64 - 1)}
+_LIMITS = {c_int32: (-2**31, 2**31 - 1), c_int64: (-2**63, 2**63 - 1), c_uint32: (0, 2**32 - 1),
+           c_uint64: (0, 2**64 - 1), c_void_p: (0, 2**64 - 1)}
 
 
 def fitting(kind: Any, value: Any) -> Any:
@@ -228,8 +228,8 @@ def _open() -> ctypes.CDLL:
 
 
 def _cut(arguments: tuple) -> list:
-    """The parameters, but None for those of which ctypes and the library cut nothing: of a text whose length comes behind it a
-    NUL is a byte like others."""
+    """The parameters, but None for those of which ctypes and the library cut nothing: of a text whose length comes
+    behind it a NUL is a byte like others."""
     behind = (*arguments[1:], None)
     return [None if kind is c_char_p and following is c_uint64 else kind for kind, following in zip(arguments, behind)]
 
@@ -344,7 +344,8 @@ def json_of(value: Any) -> bytes:
     try:
         return json.dumps(value, allow_nan=False).encode()
     except ValueError as failure:
-        raise ValueError(f"{failure}: JSON has no inf and nan; where one is meant, give the text 'inf', '-inf' or 'nan'") from None
+        raise ValueError(f"{failure}: JSON has no inf and nan; where one is meant, give the text 'inf', '-inf' or "
+                         "'nan'") from None
 
 
 def encoded(value: str | None) -> bytes | None:

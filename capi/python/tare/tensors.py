@@ -28,8 +28,8 @@ class Tensor(NamedTuple):
 
 
 Order = Union[tuple[tuple[int, int], ...], None]
-"""Of the elements in their memory: none where they lie row after row, else size and stride of each dimension that has more
-than one; None where nobody knows."""
+"""Of the elements in their memory: none where they lie row after row, else size and stride of each dimension that has
+more than one; None where nobody knows."""
 
 
 class Found(NamedTuple):
@@ -120,13 +120,13 @@ class Tensors:
 
 
 def matching(out: Any, orders: Sequence[Order]) -> Tensors:
-    """Buffers that are written from others whose elements lie in these orders. Raises ValueError where an element would come
-    to another place than it has in its source: the library goes through memory."""
+    """Buffers that are written from others whose elements lie in these orders. Raises ValueError where an element would
+    come to another place than it has in its source: the library goes through memory."""
     into = Tensors(out)
     for index, (target, source) in enumerate(zip(into.orders, orders)):
         if None not in (target, source) and target != source:
-            raise ValueError(f"buffer {index} has its elements in another order in memory than what is written into it: "
-                             "make both contiguous first")
+            raise ValueError(f"buffer {index} has its elements in another order in memory than what is written into "
+                             "it: make both contiguous first")
     return into
 
 
@@ -168,8 +168,8 @@ def _refuse_order(what: str) -> None:
 
 
 def _refuse_signs() -> None:
-    raise ValueError("the torch tensor is a view whose memory has other signs than its values: give its resolve_neg() or "
-                     "resolve_conj()")
+    raise ValueError("the torch tensor is a view whose memory has other signs than its values: give its resolve_neg() "
+                     "or resolve_conj()")
 
 
 def _known(name: str, what: str) -> int:

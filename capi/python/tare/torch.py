@@ -6,9 +6,9 @@
 It is a subclass: what is not here is torch's own, and what others override is called. `_scale` and `_growth_tracker` are
 tensors over the library's memory, so that whatever is written into them counts; another tensor that is put in their
 place is carried there and back at each update. Gradients are unscaled in one pass of the library's, on the CPU and on
-CUDA devices, in every bit as torch does it but for those of a nan. torch's own kernels do what the library has no word for: gradients that are
-not dense tensors of float32, float64, float16 or bfloat16 (those of distributed tensors, complex ones, views with gaps),
-and scalers on other devices.
+CUDA devices, in every bit as torch does it but for those of a nan. torch's own kernels do what the library has no word
+for: gradients that are not dense tensors of float32, float64, float16 or bfloat16 (those of distributed tensors,
+complex ones, views with gaps), and scalers on other devices.
 """
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class _Running:
         self._scaler.update(self._stream())
         self._has_looked = False
         if is_own and not scale.is_inference():
-            _count_write(scale)  # of which autograd knows nothing: a loss that was scaled before wants the scale of then
+            _count_write(scale)  # of which autograd knows nothing: a loss scaled before wants the scale of then
         elif not is_own:
             scale.copy_(self.scale)
             growth_tracker.copy_(self.growth_tracker)
