@@ -15,6 +15,8 @@ namespace tare {
 namespace {
 
 constexpr auto pickles = std::to_array<std::string_view>({"pickle", "torch_legacy", "torch_dcp"});
+/// Which may well begin with the opcode of an import: words, numbers.
+constexpr auto of_any_bytes = std::to_array<std::string_view>({text_format, elements_format});
 constexpr auto zips = std::to_array<std::string_view>({zip_format, "torch_zip", "npz", "keras"});
 /// Of which some parts are archives, one behind the other.
 constexpr auto may_end_with_zip = std::to_array<std::string_view>({parts_format});
@@ -22,7 +24,7 @@ constexpr auto may_end_with_zip = std::to_array<std::string_view>({parts_format}
 constexpr auto never_end_with_zip = std::to_array<std::string_view>(
     {text_format, picture_format, record_format, "json", "msgpack", "npy", "hdf5", "torch_tar"});
 
-/// Could a module be called so? Lines of prose, which may well begin with the opcode's letter, could not.
+/// Could a module be called so? Lines of prose, which may well begin with the opcode's letter, and numbers could not.
 bool is_module_name(std::string_view name) {
   return !name.empty() && is_utf8(name) && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
@@ -56,7 +58,7 @@ bool is_prose(const Source& source, const PickleProbe& probe) {
 
 Doubt as_pickle(const Source& source, std::string_view format) {
   PickleProbe probe = probe_pickle(source);
-  if (probe.end == ProbeEnd::fails || (format == text_format && is_prose(source, probe))) return {};
+  if (probe.end == ProbeEnd::fails || (holds(of_any_bytes, format) && is_prose(source, probe))) return {};
   return {"is a pickle, too: " + words_of(probe), std::move(probe.globals), probe.calls, probe.unnamed.has_value()};
 }
 

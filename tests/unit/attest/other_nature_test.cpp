@@ -182,6 +182,8 @@ TEST_CASE("in an array's folder a file that is named as its chunks are is elemen
   const std::string array = "default/dynamic_scale.scale/";
   CHECK(folder.is_plain_with(array + "1", std::string(64, '\7')));
   CHECK(folder.is_plain_with(array + "1/0.2", std::string(64, '\7')));
+  const std::string numbers = "c\xd2\xe4:V\xc9\xc4\nR%\x82\x39Wm\n" + std::string(64, ';');  // begin as an import does
+  CHECK(folder.is_plain_with(array + "1", numbers));
   const std::string objects = "\x93NUMPY\1\0\x36\0{'descr':'|O','fortran_order':False,'shape':(1,)}   \n"s + call;
   const std::string others[] = {call, zip_of("archive/data.pkl", call),
                                 std::string(64, '\7') + zip_of("data", "{}") + "x", objects,
