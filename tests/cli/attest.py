@@ -47,6 +47,14 @@ def safetensors_and_pickle():
     return struct.pack("<Q", size) + header.ljust(size) + bytes(4)
 
 
+def extra_state(pickle):
+    """In a tensor of float32, of which TransformerEngine takes the bytes."""
+    data = pickle.ljust(-(-len(pickle) // 4) * 4, b"\0")
+    tensor = {"dtype": "F32", "shape": [len(data) // 4], "data_offsets": [0, len(data)]}
+    header = json.dumps({"fc1._extra_state": tensor}).encode()
+    return struct.pack("<Q", len(header)) + header + data
+
+
 def crossed_frame():
     """CPython issue 154848: what BINBYTES takes across the end of a frame, the unpickler in C reads as opcodes."""
     hidden = b"cos\ngetcwd\n)R("
@@ -67,6 +75,10 @@ DOUBTFUL = (
     ("state.bz2", bz2.compress(CALL), b"bzip2"),
     ("state.xz", lzma.compress(CALL), b"xz"),
     ("modeling.py", b"import os\n", b"is code"),
+    ("model.safetensors", extra_state(b"\x80\x02" + CALL), b"os.getcwd"),
+    ("hparams.yaml", b"\xef\xbb\xbf!!python/object/apply:os.getcwd []\n", b"YAML with tags"),
+    ("state.json", b'{"a": {"py/reduce": [{"py/mod": "os/os.getcwd"}, {"py/tuple": []}]}}', b"os.getcwd"),
+    ("config.yaml", b"target: # what is called\n  os.getcwd\n", b"os.getcwd"),
 )
 
 
