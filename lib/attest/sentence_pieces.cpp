@@ -38,7 +38,7 @@ constexpr FieldRange trainer_fields[] = {
     {6, 6, FieldHolds::number},   {7, 7, FieldHolds::words},    {10, 26, FieldHolds::number},
     {30, 31, FieldHolds::bytes},  {32, 35, FieldHolds::number}, {36, 36, FieldHolds::bytes},
     {40, 43, FieldHolds::number}, {44, 48, FieldHolds::bytes},  {49, 52, FieldHolds::number},
-    {53, 54, FieldHolds::bytes},
+    {53, 54, FieldHolds::bytes},  {55, 55, FieldHolds::number},
 };
 constexpr FieldRange normalizer_fields[] = {
     {1, 1, FieldHolds::words}, {2, 2, FieldHolds::bytes}, {3, 5, FieldHolds::number}, {6, 6, FieldHolds::words}};

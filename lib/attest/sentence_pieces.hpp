@@ -1,4 +1,4 @@
-// SentencePiece's tokenizers. Source: sentencepiece_model.proto of SentencePiece 0.2.
+// SentencePiece's tokenizers. Source: sentencepiece_model.proto of SentencePiece 0.1 to 0.2.3.
 #pragma once
 
 #include "lib/base/source.hpp"

@@ -168,7 +168,8 @@ TEST_CASE(
     return static_cast<char>(number << 3 | 2) + std::string(1, static_cast<char>(run.size())) + run;
   };
   const std::string trainer = field(1, "corpus.txt") + field(2, "m") + "\x18\2\x20\x80\x7d" + field(7, "text") +
-                              "\x55\x52\xb8\x7e\x3f\x98\2\1" + "\xfa\1\1\n" + "\xc0\2\0"s + "\xe2\2\4 \xe2\x81\x87";
+                              "\x55\x52\xb8\x7e\x3f\x98\2\1" + "\xfa\1\1\n" + "\xc0\2\0"s + "\xe2\2\4 \xe2\x81\x87" +
+                              "\xb8\3\1";
   CHECK(is_data(field(2, trainer)));
   CHECK(is_data(field(2, trainer) + field(3, field(1, "nfkc") + field(2, "\0\1\xff"s) + "\x18\0\x20\1"s) +
                 field(4, field(1, field(1, "a") + field(2, "b"))) + field(5, "")));
