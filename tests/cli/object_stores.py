@@ -316,22 +316,6 @@ class Checks(RemoteChecks):
             local, remote = self.both(pathlib.Path(folder), run.relative_to(folder).as_posix(), variables)
             self.expect(local == remote and len(remote[1]["files"]) == 5, f"odd names: {difference(local, remote)}")
 
-    def keys_that_are_no_paths(self):
-        """ "none/../x" is a key of its own: not the object "x", which is there."""
-        amazon, _, variables = self.bucket()
-        google, _, _ = self.bucket(credentials=GOOGLER)
-        azure = Server(self.corpus, Container(holder="token"))
-        of_azure = {"AZURE_STORAGE_ACCOUNT": ACCOUNT, "AZURE_STORAGE_SERVICE_ENDPOINT": azure.url, **HOLDERS["token"]}
-        for root, server, own in (("s3://bucket/", amazon, variables), ("az://box/", azure, of_azure),
-                                  ("gs://bucket/", google, GOOGLER | {"STORAGE_EMULATOR_HOST": google.url})):
-            done = self.run("inspect", root + "torch/scaler-file-t2.15/scaler.pt", **own)
-            self.expect(done.returncode == 0, f"{root}: {done}")
-            server.requests.clear()
-            done = self.run("inspect", root + "none/../torch/scaler-file-t2.15/scaler.pt", **own)
-            self.expect(done.returncode == 3, f"{root}: {done}")
-            asked = [path for path, _ in server.requests if "prefix=" not in path]
-            self.expect(asked and all("/none/../" in path for path in asked), f"{root}: {asked}")
-
     def credentials(self):
         """Who may list, and where."""
         for what, settings, more in (
@@ -597,7 +581,7 @@ def main():
     of_stand_in = (checks.attested_as_on_disk, checks.attests_all_or_nothing, checks.a_run_at_once,
                    checks.lists_checkpoints, checks.lists_thousands_at_once,
                    checks.sees_what_is_missing, checks.pages, checks.many_at_once, checks.several_at_once, checks.a_distributed_checkpoint_in_few_requests,
-                   checks.scattered_values_at_once, checks.few_round_trips, checks.odd_names, checks.keys_that_are_no_paths, checks.credentials,
+                   checks.scattered_values_at_once, checks.few_round_trips, checks.odd_names, checks.credentials,
                    checks.google, checks.azure, checks.azure_leads_on, checks.azure_lists, checks.hub, checks.whole_bucket, checks.who_may_not_list, checks.lists_that_fail,
                    checks.hostile_lists)
     for check in (checks.corpus_as_on_disk, *(() if checks.options.endpoint else of_stand_in)):

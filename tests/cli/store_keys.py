@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Who asks a store, where neither variables nor files have keys: tare finds who gives some, as the stores' own programs do.
+"""Who asks a store, where neither variables nor files have keys: tare finds who gives some, as the stores' own programs do. And which object a
+name asks for.
 
     store_keys.py --tare TARE --corpus FOLDER
 
@@ -14,6 +15,7 @@ import tempfile
 
 from aws_keys import (PROCESS_KEYS, ROLE, SIGN_ON, TAKERS_KEYS, VOUCHED, Roles, Service, cached_token, container, machine,
                       portal)
+from azure_container import ACCOUNT, HOLDERS, Container
 from google_edits import GoogleBucket
 from google_keys import RsaKey, Tokens, account_file, user_file
 from http_servers import Server
@@ -212,13 +214,30 @@ class KeyChecks(Checks):
         done = self.run("inspect", f"gs://bucket/{RANKS}", GOOGLE_APPLICATION_CREDENTIALS="/nothing.json", STORAGE_EMULATOR_HOST=public)
         self.expect(done.returncode == 3 and "/nothing.json" in done.stderr, f"gs, a file that is not there: {done}")
 
+    def names_that_are_no_paths(self):
+        """ "none/../x" is an object of its own: not "x", which is there."""
+        amazon, _, variables = self.bucket()
+        google, _, _ = self.bucket(credentials=GOOGLER)
+        azure = Server(self.corpus, Container(holder="token"))
+        of_azure = {"AZURE_STORAGE_ACCOUNT": ACCOUNT, "AZURE_STORAGE_SERVICE_ENDPOINT": azure.url, **HOLDERS["token"]}
+        for root, server, own in (("s3://bucket/", amazon, variables), ("az://box/", azure, of_azure),
+                                  ("gs://bucket/", google, GOOGLER | {"STORAGE_EMULATOR_HOST": google.url})):
+            done = self.run("inspect", root + "torch/scaler-file-t2.15/scaler.pt", **own)
+            self.expect(done.returncode == 0, f"{root}: {done}")
+            server.requests.clear()
+            done = self.run("inspect", root + "none/../torch/scaler-file-t2.15/scaler.pt", **own)
+            self.expect(done.returncode == 3, f"{root}: {done}")
+            asked = [path for path, _ in server.requests if "prefix=" not in path]
+            self.expect(asked and all("/none/../" in path for path in asked), f"{root}: {asked}")
+
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--tare", required=True)
     ask.add_argument("--corpus", required=True)
     checks = KeyChecks(ask.parse_args())
-    for check in (checks.keys_for_a_while, checks.roles, checks.google_tokens, checks.google_refusals):
+    for check in (checks.keys_for_a_while, checks.roles, checks.google_tokens, checks.google_refusals,
+                  checks.names_that_are_no_paths):
         check()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")
     sys.exit(checks.failed > 0)
