@@ -28,11 +28,11 @@ std::optional<Symptom> of_scale(double scale) {
   return std::nullopt;
 }
 
-std::optional<Symptom> of_smallness(double scale) {
+std::optional<Symptom> of_smallness(const FoundScaler& scaler, double scale) {
   if (scale >= 1) return std::nullopt;
+  const char* way = is_static(scaler) ? "" : ", the run has overflowed for long";
   return Symptom{"scale-below-one",
-                 fmt::format("scale {} is below 1: gradients are made smaller, the run has overflowed for long",
-                             float_text(scale))};
+                 fmt::format("scale {} is below 1: gradients are made smaller{}", float_text(scale), way)};
 }
 
 std::optional<Symptom> of_bounds(const FoundScaler& scaler, double scale) {
@@ -44,7 +44,7 @@ std::optional<Symptom> of_bounds(const FoundScaler& scaler, double scale) {
   const auto greatest = bound(Role::max_scale);
   if (least && scale < *least) {
     return Symptom{"scale-below-minimum",
-                   fmt::format("scale {} is below the minimum {}, to which the next overflow raises it",
+                   fmt::format("scale {} is below the minimum {}, to which the next back-off raises it",
                                float_text(scale), float_text(*least))};
   }
   if (greatest && scale > *greatest) {
@@ -115,7 +115,7 @@ std::optional<Symptom> symptom(const FoundScaler& scaler, Role role, const Field
     case Role::scale: {
       auto sick = of_scale(value);
       if (!sick) sick = of_bounds(scaler, value);
-      if (!sick) sick = of_smallness(value);
+      if (!sick) sick = of_smallness(scaler, value);
       return sick ? sick : of_power(scaler, value);
     }
     case Role::growth_tracker:

@@ -138,7 +138,7 @@ constexpr auto table = std::to_array<Rule>({
      mend_fp8},
     {"scale-negative", Severity::warning, LooksAt::state, "the scale is negative", mend_scale, nullptr, {}, mend_fp8},
     {"scale-beyond-float32", Severity::warning, LooksAt::state, "the scale is infinite as a float32", mend_scale},
-    {"scale-below-one", Severity::warning, LooksAt::state, "the scale is below 1: the run has overflowed for long",
+    {"scale-below-one", Severity::warning, LooksAt::state, "the scale is below 1: gradients are made smaller",
      mend_scale},
     {"scale-below-minimum", Severity::warning, LooksAt::state,
      "the scale is below the minimum that is stored beside it", mend_scale},

@@ -15,8 +15,9 @@ namespace {
 using rule::RunningState;
 using Counter = std::function<std::optional<std::int64_t>(Role)>;
 
-/// One clean step more than a fresh scaler needs, as rules do that need one more than their window.
-constexpr std::int64_t least_growth_tracker = -1;
+/// One clean step more than a fresh scaler needs, as rules do that need one more than their window. Of absolute steps a
+/// remainder is taken, and that of 0 grows at once.
+constexpr std::int64_t least_growth_tracker = -1, least_distance = 0;
 
 const rule::FieldSpec* field_of(const RunningState& scaler, Role role) {
   const rule::PolicySpec& spec = rule::spec_of(scaler.policy.id);
@@ -49,8 +50,10 @@ class PhaseTransfer {
     const auto fresh = clean_steps_to_growth(to_);
     if (!wanted || !fresh) return;
     // Where no counter of the rule's comes to so many clean steps, it starts anew: its first period is as its others.
-    const std::int64_t counted = *fresh - *wanted < least_growth_tracker ? 0 : *fresh - *wanted;
-    if (field_of(to_, Role::growth_tracker) != nullptr) {
+    const bool has_tracker = field_of(to_, Role::growth_tracker) != nullptr;
+    const std::int64_t least = has_tracker ? least_growth_tracker : least_distance;
+    const std::int64_t counted = *fresh - *wanted < least ? 0 : *fresh - *wanted;
+    if (has_tracker) {
       set_tracker(*fresh, counted);
     } else if (field_of(to_, Role::last_overflow_step) != nullptr) {
       set_steps(*fresh - counted, counted);
@@ -77,8 +80,7 @@ class PhaseTransfer {
   void set_steps(std::int64_t left, std::int64_t counted) {
     const std::int64_t first_step = counter_of(to_, Role::step);
     const std::int64_t first_last = counter_of(to_, Role::last_overflow_step);
-    const std::int64_t step =
-        std::max(counter_(Role::step).value_or(0), first_step + std::max<std::int64_t>(counted, 0));
+    const std::int64_t step = std::max(counter_(Role::step).value_or(0), first_step + counted);
     put(to_, Role::step, step);
     put(to_, Role::last_overflow_step, step - (first_step - first_last) - counted);
     phase_.why[Role::step] = "as many steps at least as are counted";

@@ -164,7 +164,7 @@ TEST_CASE("a scale outside its own bounds is told, with the bound") {
   CHECK(of(131072) == Codes{"scale-above-maximum"});
   CHECK(of(0) == Codes{"scale-zero"});
   CHECK(judge(scaler_of(apex_part, {{Role::scale, 64}, {Role::min_scale, 128}}))[0].message ==
-        "scale 64.0 is below the minimum 128.0, to which the next overflow raises it");
+        "scale 64.0 is below the minimum 128.0, to which the next back-off raises it");
 }
 
 TEST_CASE("a flag that says static is told where the class moves the scale all the same") {

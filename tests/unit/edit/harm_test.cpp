@@ -68,7 +68,7 @@ TEST_CASE("a scale outside its own bounds is told") {
   CHECK(harms(deepspeed, {{"scale", "2"}}).empty());
   CHECK(harms(deepspeed, {{"min_scale", "2^40"}}).size() == 1);
   CHECK(harms(deepspeed, {{"scale", "128"}, {"min_scale", "256"}}) ==
-        Messages{"scale 128.0 is below the minimum 256.0, to which the next overflow raises it"});
+        Messages{"scale 128.0 is below the minimum 256.0, to which the next back-off raises it"});
 }
 
 TEST_CASE("a scale at the minimum where DeepSpeed raises is told") {

@@ -217,6 +217,22 @@ TEST_CASE("DeepSpeed's ZeRO counts from its last overflow: the account gives the
   CHECK(value_of(conversion, "params.min_scale").outcome == Outcome::defaulted);
 }
 
+TEST_CASE("Right behind an overflow no target grows at its next clean step") {
+  for (const PolicySpec* from : dynamic_policies()) {
+    RunningState source;
+    source.policy = rule::make_policy(*from);
+    rule::prepare(source.policy);
+    source.state = rule::initial_state(source.policy);
+    rule::advance(source.policy, source.state, true, source.counters);
+    if (clean_steps_to_growth(source).value_or(1) == 1) continue;
+    for (const PolicySpec* to : dynamic_policies()) {
+      INFO(pair_name(*from, *to));
+      const Conversion there = convert(to_state(source), {std::string(to->name), std::string(to->variant), {}});
+      CHECK(clean_steps_to_growth(start_from(there.state)) != 1);
+    }
+  }
+}
+
 TEST_CASE("A scale above apex's ceiling is clamped, and the account says by what") {
   const Conversion conversion = convert(torch_state(0x1p32, 0), {"apex", "", {}});
   const ConvertedValue& scale = value_of(conversion, "fields.loss_scale");
