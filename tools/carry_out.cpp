@@ -221,7 +221,7 @@ int carry_out_all(const Terminal& terminal, ChangeOptions& options, const std::v
   return outcome_of_each<Prepared>(
       terminal, paths, jobs, [&](const std::string& path) { return Making(terminal, options, change, path).prepare(); },
       [&](const std::string& path, Prepared prepared) {
-        const ChangedPlaces places = places_of(prepared.planned);
+        const ChangedPlaces places = paths.size() > 1 ? places_of(prepared.planned) : ChangedPlaces();
         if (const std::string* earlier = changed.earlier(path, places)) {
           terminal.note(fmt::format("{}: left out, {} leads to the same files", escaped(path), escaped(*earlier)));
           return static_cast<int>(exit_done);
