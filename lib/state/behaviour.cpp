@@ -129,6 +129,16 @@ std::optional<std::int64_t> overflows_to_backoff(const RunningState& scaler) {
   return stretch ? std::optional(stretch->steps) : std::nullopt;
 }
 
+std::optional<double> floor_of(RunningState scaler) {
+  constexpr double top = 0x1p10, lowest = 0x1p-20;
+  scaler.state = rule::with_scale(scaler.policy, scaler.state, top).state;
+  for (std::int64_t i = 0; i < most_overflows; ++i) {
+    if (step(scaler, true) != rule::Raised::nothing) return std::nullopt;
+  }
+  const double bottom = scale_of(scaler);
+  return bottom >= lowest && bottom < top ? std::optional(bottom) : std::nullopt;
+}
+
 std::optional<double> measured(Role role, const RunningState& scaler) {
   const auto measure = std::find_if(measures.begin(), measures.end(), [&](const Measure& m) { return m.role == role; });
   return measure == measures.end() ? std::nullopt : measure->of(scaler);

@@ -21,6 +21,10 @@ std::optional<std::int64_t> clean_steps_between_growths(const rule::RunningState
 /// scale do not matter.
 std::optional<std::int64_t> overflows_to_backoff(const rule::RunningState& scaler);
 
+/// The scale that overflows in a row end at, from 2^10 on, where it is no lower than 2^-20: a floor, whether or not a
+/// value says so. Nothing where there is none, or the rule raises.
+std::optional<double> floor_of(rule::RunningState scaler);
+
 /// What a role comes to in a scaler, whether or not it has a value of that name: the factors, the interval, the
 /// hysteresis (of a fresh one), how far the next growth and back-off are (for each counter that says so), whether the
 /// scale moves (1 or 0). Nothing for other roles, and where there is no such event.

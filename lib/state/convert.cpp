@@ -113,6 +113,12 @@ class Converter {
     if (parameter.role == facts(Role::initial_scale).name) return;
     const auto stored = source_.value_for(parameter);
     const bool is_unset = stored && std::holds_alternative<std::monostate>(stored->value);
+    const bool may_have_floor = is_unset && parameter.role == name(Role::min_scale) && !is_same_rule();
+    if (const auto floor = may_have_floor ? floor_of(source_.running()) : std::nullopt) {
+      put(StateValue(*floor));
+      return note(Outcome::converted, key, stored->key, parameter.role, {},
+                  fmt::format("as {} acts", source_.policy().framework));
+    }
     if (stored && (!is_unset || parameter.unset == "null")) {
       put(stored->value);
       const Outcome outcome = stored->outcome;

@@ -233,6 +233,18 @@ TEST_CASE("Right behind an overflow no target grows at its next clean step") {
   }
 }
 
+TEST_CASE("A floor that jmp has where none is given goes with its state, and none goes where there is none") {
+  const auto floor_in_flax = [](const char* policy) {
+    RunningState source;
+    source.policy = rule::make_policy(require_policy(policy, ""));
+    rule::prepare(source.policy);
+    source.state = rule::initial_state(source.policy);
+    return get(convert(to_state(source), {"flax", "", {}}).state, "minimum_scale");
+  };
+  CHECK(floor_in_flax("jmp") == StateValue(1.0));
+  CHECK(floor_in_flax("colossalai") == StateValue());
+}
+
 TEST_CASE("A scale above apex's ceiling is clamped, and the account says by what") {
   const Conversion conversion = convert(torch_state(0x1p32, 0), {"apex", "", {}});
   const ConvertedValue& scale = value_of(conversion, "fields.loss_scale");
