@@ -9,6 +9,7 @@
 #include "lib/attest/zip_at_end.hpp"
 #include "lib/base/holds.hpp"
 #include "lib/base/text.hpp"
+#include "lib/container/hdf5/hdf5.hpp"
 #include "lib/container/pickle/read/opcode.hpp"
 
 namespace tare {
@@ -90,6 +91,7 @@ Doubt other_nature(const Source& source, std::string_view format) {
     if (Doubt pickle = as_pickle(source, format); !pickle.why.empty()) return pickle;
   }
   if (format != "torch_tar" && begins_as_tar(source)) return {"is a tar archive, too", {}, 0};
+  if (format != "hdf5" && hdf5_superblock_offset(source).value_or(0) > 0) return {"is HDF5, too", {}, 0};
   if (ends_with_zip(source, format)) return {"ends with a zip archive", {}, 0};
   return {};
 }

@@ -1,5 +1,5 @@
 // What loaders could take a file for beside what it is: a pickle that starts with the same bytes, a tar archive, a zip
-// at its end. Loaders go by their own first look, not by the file's format.
+// at its end, HDF5 behind a block of the user's. Loaders go by their own first look, not by the file's format.
 #pragma once
 
 #include <string_view>

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "lib/base/distant_source.hpp"
@@ -15,23 +14,6 @@ namespace {
 constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
 constexpr std::uint64_t offset_size = 8;
 constexpr std::uint64_t least_user_block = 512;
-
-/// At 0 or, behind a block of the user's, at 512 and every doubling of it; none: there is none.
-std::optional<std::uint64_t> superblock_offset(const Source& source) {
-  const auto stands_at = [&](std::uint64_t offset) {
-    return as_text(source.read({offset, signature.size()})) == signature;
-  };
-  std::vector<Span> places;
-  for (std::uint64_t offset = 0; offset <= source.size() && source.size() - offset >= signature.size();
-       offset = offset == 0 ? least_user_block : 2 * offset) {
-    places.push_back({offset, signature.size()});
-  }
-  for (const Span place : places) {
-    if (stands_at(place.offset)) return place.offset;
-    if (place.offset == 0) fetch_ahead(source, places);
-  }
-  return std::nullopt;
-}
 
 void require_wide_addresses(const Hdf5File& file, std::uint64_t offsets, std::uint64_t lengths) {
   if (offsets == offset_size && lengths == offset_size) return;
@@ -98,12 +80,28 @@ bool starts_like_hdf5(ByteView head) {
   return as_text(head).starts_with(signature);
 }
 
+std::optional<std::uint64_t> hdf5_superblock_offset(const Source& source) {
+  const auto stands_at = [&](std::uint64_t offset) {
+    return as_text(source.read({offset, signature.size()})) == signature;
+  };
+  std::vector<Span> places;
+  for (std::uint64_t offset = 0; offset <= source.size() && source.size() - offset >= signature.size();
+       offset = offset == 0 ? least_user_block : 2 * offset) {
+    places.push_back({offset, signature.size()});
+  }
+  for (const Span place : places) {
+    if (stands_at(place.offset)) return place.offset;
+    if (place.offset == 0) fetch_ahead(source, places);
+  }
+  return std::nullopt;
+}
+
 bool has_hdf5_behind(const Source& source) {
-  return superblock_offset(source).has_value();
+  return hdf5_superblock_offset(source).has_value();
 }
 
 Hdf5Superblock read_hdf5_superblock(Hdf5File& file) {
-  const auto offset = superblock_offset(file.source());
+  const auto offset = hdf5_superblock_offset(file.source());
   if (!offset) file.fail("it has no superblock");
   file.set_base(*offset);
   const auto version = std::to_integer<std::uint64_t>(file.read(signature.size(), 1)[0]);

@@ -1,12 +1,18 @@
 // HDF5: the superblock, where everything starts (specification II.A).
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "lib/hdf5/file.hpp"
 
 namespace tare {
 
 bool starts_like_hdf5(ByteView head);
-/// Whether a superblock stands behind a block of the user's, as MATLAB's files have one of 512 bytes.
+/// Where a superblock stands: at 0 or, behind a block of the user's, at 512 and every doubling of it; none: nowhere.
+/// Some reads of a few bytes.
+std::optional<std::uint64_t> hdf5_superblock_offset(const Source& source);
+/// Whether a superblock stands at the start or behind a block of the user's, as MATLAB's files have one of 512 bytes.
 bool has_hdf5_behind(const Source& source);
 
 /// Addresses; hdf5_no_address where there is no such thing.

@@ -145,6 +145,25 @@ TEST_CASE("a record of zip64 leads to a directory, too; a record that leads nowh
   CHECK(told(in_safetensors(std::string(200, '\0') + "PK\5\6" + std::string(18, '\1') + "xyz")).empty());
 }
 
+TEST_CASE("HDF5 behind 512 bytes, or any doubling of them, is told in any format") {
+  const std::string superblock = "\x89HDF\r\n\x1a\n" + std::string(88, '\0');
+  const auto with_hdf5_at = [&](std::string bytes, std::size_t at) {
+    return bytes.replace(at, superblock.size(), superblock);
+  };
+  const std::string zeros(std::size_t{1} << 17, '\0');
+  for (const std::string& image :
+       {in_npy(zeros), in_safetensors(zeros), "\x89PNG\r\n\x1a\n" + zeros, "\x80\3B\0\0\2\0"s + zeros + "."}) {
+    for (std::size_t at = 512; at < zeros.size(); at *= 2) {
+      INFO("at " << at);
+      CHECK(says(told(with_hdf5_at(image, at)), "is HDF5, too"));
+      CHECK(!says(told(with_hdf5_at(image, at + 1)), "is HDF5, too"));
+    }
+  }
+  const std::string archive = with_hdf5_at(zip_of("weights.npy", in_npy(zeros)), 2048);
+  CHECK(says(told(archive), "is HDF5, too"));
+  CHECK(says(told(with_hdf5_at(in_npy(std::string(512, '\0')), 512)), "is HDF5, too"));
+}
+
 namespace {
 
 /// Orbax's folder, with arrays of zarr's.
@@ -185,9 +204,9 @@ TEST_CASE("in an array's folder a file that is named as its chunks are is elemen
   const std::string numbers = "c\xd2\xe4:V\xc9\xc4\nR%\x82\x39Wm\n" + std::string(64, ';');  // begin as an import does
   CHECK(folder.is_plain_with(array + "1", numbers));
   const std::string objects = "\x93NUMPY\1\0\x36\0{'descr':'|O','fortran_order':False,'shape':(1,)}   \n"s + call;
-  const std::string others[] = {call, zip_of("archive/data.pkl", call),
-                                std::string(64, '\7') + zip_of("data", "{}") + "x", objects,
-                                block("0o" + octal(sum_of("storages")))};
+  const std::string others[] = {
+      call,    zip_of("archive/data.pkl", call),        std::string(64, '\7') + zip_of("data", "{}") + "x",
+      objects, block("0o" + octal(sum_of("storages"))), std::string(1024, '\7') + "\x89HDF\r\n\x1a\n"};
   for (const std::string& other : others) {
     INFO(other);
     for (const char* name : {"0", "1", "1/0.2", "c/0"}) CHECK(!folder.is_plain_with(array + name + "0", other));
