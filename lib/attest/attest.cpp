@@ -15,6 +15,7 @@
 #include "lib/attest/data_file.hpp"
 #include "lib/attest/elements.hpp"
 #include "lib/attest/file_tree.hpp"
+#include "lib/attest/lightning_names.hpp"
 #include "lib/attest/named_in_text.hpp"
 #include "lib/attest/nested_bytes.hpp"
 #include "lib/attest/other_nature.hpp"
@@ -434,8 +435,9 @@ class Attester {
     }
     for (const InnerDocument& inner : container.inner_documents()) look_at(inner, place, level);
     if (std::ranges::find(text_formats, container.format()) != std::end(text_formats)) {
-      look_at_texts(container.tree(), place, level);
+      return look_at_texts(container.tree(), place, level);
     }
+    for (const GlobalName& name : names_for_lightning(container.tree())) add(name, place);
   }
 
   void look_at_texts(const Tree& tree, const AttestedPlace& place, std::size_t level) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/attest/hugging_face_names.hpp"
+#include "lib/attest/lightning_names.hpp"
 #include "lib/attest/naming_keys.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/keras_config.hpp"
@@ -72,6 +73,7 @@ class JsonNames {
     if (name) keep(std::move(*name));
   }
   void keep(GlobalName name) {
+    if (is_maker_of_lightning(name)) return;
     tree_.take_memory(memory_of(name));
     names_.push_back(std::move(name));
   }

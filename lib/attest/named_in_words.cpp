@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/attest/lightning_names.hpp"
 #include "lib/attest/naming_keys.hpp"
 
 namespace tare {
@@ -230,6 +231,7 @@ class WordReader {
   static bool is_its_own(const NamingKey& key) { return key.beside.empty() && !is_yaml_key(key); }
 
   void keep(GlobalName name) {
+    if (is_maker_of_lightning(name)) return;
     if (!told_.empty() && told_.contains({name.module, name.name})) return;
     budget_.take_memory(memory_of(name));
     doubt_.globals.push_back(std::move(name));

@@ -10,7 +10,9 @@ namespace tare {
 namespace {
 
 constexpr auto any_text = std::to_array<NamingKey>({
+    {"_class_path", Says::path},
     {"_component_", Says::path},
+    {"_instantiator", Says::path},
     {"_target_", Says::path},
     {"auto_map", Says::path},
     {"class_path", Says::path},
