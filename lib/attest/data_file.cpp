@@ -7,6 +7,7 @@
 #include "lib/attest/named_in_words.hpp"
 #include "lib/attest/other_nature.hpp"
 #include "lib/attest/sentence_pieces.hpp"
+#include "lib/attest/text_by_name.hpp"
 #include "lib/base/crc32c.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/text.hpp"
@@ -71,11 +72,12 @@ bool is_event_file(std::string_view bytes) {
 
 Doubt doubt_of_text(const Source& source, std::string_view name, std::string_view text) {
   if (text.starts_with("#!")) return {"is a script", {}, 0};
+  const auto says_something = [](const Doubt& doubt) { return !doubt.why.empty() || !doubt.globals.empty(); };
+  if (Doubt named = doubt_by_name(text, name); says_something(named)) return named;
   Doubt doubt;
   if (!is_prose(name))
     doubt = is_yaml(name) ? doubt_of_yaml(text, *source.budget()) : doubt_of_words(text, *source.budget());
-  const bool says_something = !doubt.why.empty() || !doubt.globals.empty();
-  return says_something ? doubt : other_nature(source, text_format);
+  return says_something(doubt) ? doubt : other_nature(source, text_format);
 }
 
 }  // namespace

@@ -113,6 +113,36 @@ TEST_CASE("a text imports what a module can be called; JSON, YAML and CSV that b
   }
 }
 
+TEST_CASE("texts that loaders run by their files' names are told") {
+  const Folder folder;
+  const auto says_of = [&](const std::string& name, const std::string& text) {
+    folder.write(name, text);
+    const bool is_plain = folder.attested().is_plain();
+    fs::remove(folder.path() / name);
+    return !is_plain;
+  };
+  for (const char* graph : {"meta_graphs {\n  meta_info_def { tags: \"serve\" }\n}\n", "graph_def { }",
+                            "node { name: \"w\" }", "node: <op: \"WriteFile\">", "versions { }\nnode  # a\n\t{ }"}) {
+    INFO(graph);
+    CHECK(says_of("saved_model.pbtxt", graph));
+    CHECK(!says_of("notes.md", graph));
+  }
+  CHECK(!says_of("label_map.pbtxt", "item {\n  id: 1\n  name: 'node'\n}\nsub_node { }\n"));
+  CHECK(says_of("deploy.prototxt", "layer { type: \"Python\" python_param { module: \"os\" layer: \"system\" } }"));
+  CHECK(!says_of("deploy.prototxt", "layer { type: \"ReLU\" }"));
+  for (const char* name : {"pickle_module_info.txt", "keras_module.txt"}) {
+    INFO(name);
+    CHECK(says_of(name, "evil_mod"));
+    CHECK(says_of(name, "os\n"));
+    CHECK(!says_of("notes.txt", "evil_mod"));
+  }
+  for (const char* module : {"mlflow.pytorch.pickle_module", "pickle", "cloudpickle\n"}) {
+    CHECK(!says_of("pickle_module_info.txt", module));
+    CHECK(says_of("keras_module.txt", module));
+  }
+  for (const char* module : {"keras", "tensorflow.keras", "tf_keras"}) CHECK(!says_of("keras_module.txt", module));
+}
+
 TEST_CASE("tokenizers and TensorBoard's events are data as long as every byte is one of theirs") {
   const Folder folder;
   const std::string pieces = "\x0a\x0e\x0a\x05<unk>\x15\0\0\0\0\x18\2"s + "\x12\2\x18\1"s;
