@@ -25,6 +25,18 @@ constexpr auto pipeline_packages = std::to_array<std::string_view>(
 constexpr auto activation_modules =
     std::to_array<std::string_view>({"torch.nn", "torch.nn.modules.activation", "torch.nn.modules.linear"});
 
+/// Under which Transformers is told how to compute attention: by a word of its own, or by code of the Hub.
+constexpr auto attention_keys =
+    std::to_array<std::string_view>({"_attn_implementation", "_attn_implementation_internal", "attn_implementation"});
+
+/// A slash parts a repository from its owner; words have none.
+bool is_hub_kernel(std::string_view value) {
+  return value.find('/') != value.npos;
+}
+
+/// Which PEFT imports where nothing else is named.
+constexpr std::string_view own_core = "megatron.core";
+
 bool is_own(std::string_view module, std::string_view name) {
   const bool is_class = !name.empty() && name.front() >= 'A' && name.front() <= 'Z';
   return holds(own_packages, module.substr(0, module.find('.'))) || (is_class && holds(activation_modules, module));
@@ -50,6 +62,7 @@ class HuggingFaceNames {
     NodeId custom_pipelines = nowhere;
     NodeId activation_function = nowhere, activation_fn = nowhere, former_activation = nowhere;
     NodeId tokenizer_class = nowhere, types = nowhere, structure = nowhere;
+    NodeId megatron_core = nowhere, megatron_config = nowhere;
   };
   static constexpr auto telling_keys = std::to_array<std::pair<std::string_view, NodeId Telling::*>>({
       {"parent_library", &Telling::parent_library},
@@ -66,6 +79,8 @@ class HuggingFaceNames {
       {"tokenizer_class", &Telling::tokenizer_class},
       {"types", &Telling::types},
       {"structure", &Telling::structure},
+      {"megatron_core", &Telling::megatron_core},
+      {"megatron_config", &Telling::megatron_config},
   });
 
   void look_at(NodeId map) {
@@ -75,6 +90,7 @@ class HuggingFaceNames {
       for (const auto& [key, value] : telling_keys) {
         if (text(pairs[i]) == key) told.*value = pairs[i + 1];
       }
+      if (holds(attention_keys, text(pairs[i]))) look_at_attention(pairs[i + 1]);
     }
     keep(text(told.parent_library), text(told.base_model_class), map);
     if (told.idx != nowhere && told.path != nowhere) keep_path(text(told.type), map);
@@ -87,6 +103,17 @@ class HuggingFaceNames {
     for (std::size_t i = 1; i < types.size(); i += 2) keep_path(text(types[i]), types[i]);
     const auto custom = tree_.items(told.custom_pipelines);
     for (std::size_t i = 1; i < custom.size(); i += 2) keep_path(text(tree_.find(custom[i], "impl")), custom[i]);
+    const bool is_imported = told.megatron_config != nowhere && tree_.kind(told.megatron_config) != Kind::none;
+    if (is_imported && text(told.megatron_core) != own_core) keep(text(told.megatron_core), "(imported)", map);
+  }
+
+  /// One text, or one for each part of a model.
+  void look_at_attention(NodeId value) {
+    if (is_hub_kernel(text(value))) keep(text(value), "(kernel of the Hub)", value);
+    const auto parts = tree_.kind(value) == Kind::map ? tree_.items(value) : std::span<const NodeId>();
+    for (std::size_t i = 1; i < parts.size(); i += 2) {
+      if (is_hub_kernel(text(parts[i]))) keep(text(parts[i]), "(kernel of the Hub)", parts[i]);
+    }
   }
 
   void look_at_pipeline(NodeId map) {

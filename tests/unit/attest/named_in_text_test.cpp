@@ -148,6 +148,35 @@ TEST_CASE("classes that Hugging Face's configurations name are judged, but those
              "unknown pair.Pipeline"));
 }
 
+TEST_CASE("a kernel of the Hub for attention is told at any depth, and a way of the library's own is not") {
+  for (const char* key : {"_attn_implementation", "attn_implementation", "_attn_implementation_internal"}) {
+    INFO(key);
+    for (const char* kernel : {"evil/kernel", "evil/kernel@main:fn", "paged|evil/kernel@v1", "evil/kernel:fn"}) {
+      const std::string value = "\""s + kernel + "\"";
+      CHECK(says(told(json_of(key, value), ".json"), "unknown "s + kernel));
+      CHECK(says(told(json_of("text_config", "{\""s + key + "\": " + value + "}"), ".json"), "unknown "s + kernel));
+      CHECK(says(told(json_of(key, "{\"vision_config\": " + value + "}"), ".json"), "unknown "s + kernel));
+    }
+    for (const char* own : {"sdpa", "eager", "flash_attention_2", "paged|sdpa"}) {
+      CHECK(told(json_of(key, "\""s + own + "\""), ".json").empty());
+    }
+    CHECK(told(json_of(key, "null"), ".json").empty());
+  }
+  CHECK(told(json_of("name", R"("owner/repo")"), ".json").empty());
+}
+
+TEST_CASE("the core of Megatron that PEFT imports is told where it is configured, and is another's") {
+  const auto adapter = [](const std::string& core, const std::string& config) {
+    return told(R"({"peft_type": "LORA", "megatron_config": )" + config + R"(, "megatron_core": )" + core + "}",
+                ".json");
+  };
+  CHECK(says(adapter(R"("evil.mod")", R"({"a": 1})"), "unknown evil.mod"));
+  CHECK(!adapter(R"("os")", "{}").empty());
+  CHECK(adapter(R"("megatron.core")", R"({"a": 1})").empty());
+  CHECK(adapter(R"("evil.mod")", "null").empty());
+  CHECK(adapter("null", R"({"a": 1})").empty());
+}
+
 TEST_CASE("base64 is read as each of its readers would, whatever stands between its digits") {
   const auto judged = [](const std::string& text) {
     INFO(text);
