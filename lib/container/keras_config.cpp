@@ -35,6 +35,20 @@ constexpr std::string_view lambda = "__lambda__";
 /// Where Keras looks for a class of which the configuration does not say the module.
 constexpr std::string_view own_layers = "keras.layers";
 
+/// Packages under which Keras registers what it ships.
+constexpr std::string_view own_registrations[] = {"keras", "keras.src", "keras_core", "tf_keras"};
+
+/// Under a package and a name of which its own program registered a class, which wins over the one that is named
+/// beside it; nothing where Keras did.
+std::optional<GlobalName> registered_elsewhere(const Tree& tree, NodeId map) {
+  const std::string_view registered = text_at(tree, map, "registered_name");
+  const std::size_t end = registered.find('>');
+  if (end == registered.npos) return std::nullopt;
+  const std::string_view package = registered.substr(0, end);
+  if (std::ranges::find(own_registrations, package) != std::end(own_registrations)) return std::nullopt;
+  return GlobalName{std::string(package), std::string(registered.substr(end + 1)), tree.span(map).offset};
+}
+
 /// What loading `map` makes Keras import or run; nothing where it is one of Keras's own, or no object.
 std::optional<GlobalName> foreign_name(const Tree& tree, NodeId map) {
   std::string_view name = text_at(tree, map, "class_name");
@@ -45,7 +59,7 @@ std::optional<GlobalName> foreign_name(const Tree& tree, NodeId map) {
     if (name == form.class_name) name = text_at(tree, map, form.named_by);
   }
   const std::string_view module = text_at(tree, map, "module");
-  if (is_keras_class(module, name)) return std::nullopt;
+  if (is_keras_class(module, name)) return registered_elsewhere(tree, map);
   return GlobalName{std::string(module.empty() ? own_layers : module), std::string(name), offset};
 }
 

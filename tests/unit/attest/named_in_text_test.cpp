@@ -246,6 +246,20 @@ TEST_CASE("an object of Keras in a list, or in an object of any other, is judged
   CHECK(told(R"({"m": {"class_name": "Mine", "loss_scale": 2.0}})", ".json").empty());
 }
 
+TEST_CASE("a name under which a class of Keras is said to be registered counts where it is another package's") {
+  const auto dense = [](const std::string& registered) {
+    return told(
+        R"({"module": "keras.layers", "class_name": "Dense", "config": {}, "registered_name": )" + registered + "}",
+        ".json");
+  };
+  CHECK(says(dense(R"("evil_pkg>Mine")"), "unknown evil_pkg.Mine"));
+  CHECK(says(dense(R"("Custom>Mine")"), "unknown Custom.Mine"));
+  for (const char* own : {"null", R"("Dense")", R"("keras>Dense")", R"("keras.src>Dense")", R"("tf_keras>Dense")"}) {
+    INFO(own);
+    CHECK(dense(own).empty());
+  }
+}
+
 TEST_CASE("a module that jsonpickle imports is named, whatever it takes of it") {
   const auto named = [](const std::string& value) {
     return told(json_of("x", R"({"py/mod": ")" + value + "\"}"), ".json");
