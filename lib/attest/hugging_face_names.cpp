@@ -119,12 +119,20 @@ class HuggingFaceNames {
   void look_at_pipeline(NodeId map) {
     const auto pairs = tree_.items(map);
     for (std::size_t i = 1; i < pairs.size(); i += 2) {
-      if (tree_.kind(pairs[i]) != Kind::list || tree_.items(pairs[i]).size() != 2) continue;
+      if (tree_.kind(pairs[i]) != Kind::list) continue;
       const auto part = tree_.items(pairs[i]);
-      const std::string_view library = text(part[0]);
-      if (std::ranges::find(pipeline_packages, library) == pipeline_packages.end())
-        keep(library, text(part[1]), part[0]);
+      if (part.size() == 2 || part.size() == 3) look_at_part(part);
+      if (part.size() == 3 && tree_.kind(part[2]) == Kind::map) look_at_part(tree_.find(part[2], "type_hint"));
     }
+  }
+
+  void look_at_part(NodeId row) {
+    if (row != nowhere && tree_.kind(row) == Kind::list && tree_.items(row).size() == 2) look_at_part(tree_.items(row));
+  }
+  /// A library, or a package of diffusers', and a class of it.
+  void look_at_part(std::span<const NodeId> part) {
+    const std::string_view library = text(part[0]);
+    if (!holds(pipeline_packages, library)) keep(library, text(part[1]), part[0]);
   }
 
   /// Empty for what is no text, or not there.

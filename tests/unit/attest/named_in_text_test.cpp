@@ -121,6 +121,13 @@ TEST_CASE("classes that Hugging Face's configurations name are judged, but those
             .empty());
   CHECK(says(pipeline(R"("_class_name": "DDPMPipeline", "unet": ["os", "system"])"), "dangerous os.system"));
   CHECK(says(pipeline(R"("_class_name": ["my_pipeline", "Mine"])"), "unknown my_pipeline.Mine"));
+  const auto modular = [&](const std::string& part, const std::string& hint) {
+    return pipeline(R"("_class_name": "StableDiffusionXLModularPipeline", "unet": )" + part.substr(0, part.size() - 1) +
+                    R"(, {"repo": "x", "type_hint": )" + hint + "}]");
+  };
+  CHECK(says(modular("[null, null]", R"(["os", "system"])"), "dangerous os.system"));
+  CHECK(says(modular(R"(["os", "system"])", "null"), "dangerous os.system"));
+  CHECK(modular("[null, null]", R"(["diffusers", "UNet2DConditionModel"])").empty());
   CHECK(told(R"({"unet": ["os", "system"], "loss_scale": 2.0})", ".json").empty());  // nobody's pipeline
 
   const auto setting = [](const std::string& key, const std::string& value) {
