@@ -37,6 +37,20 @@ Value value_at(const Pickle& pickle, std::string_view key) {
 
 const std::string two_ints = "\x80\x02}q\0(X\x05\0\0\0scaleq\x01J\0\0\x01\0X\x01\0\0\0nq\x02K\x03u."s;
 
+/// {"a": ..., "b": ...}: b is what the memo's slot 1 has, of protocol 3, or what `second` writes.
+std::string two_places(std::string_view first, std::string_view second = "h\x01") {
+  return std::string("\x80\x03}(X\x01\0\0\0a"s).append(first).append("X\x01\0\0\0b"s).append(second).append("u.");
+}
+
+/// numpy.float32 of these bytes.
+std::string float32_scalar(std::string_view raw) {
+  return std::string(
+             "cnumpy.core.multiarray\nscalar\ncnumpy\ndtype\nX\x02\0\0\0f4K\0K\x01\x87R(K\x03X\x01\0\0\0<NNN"
+             "J\xff\xff\xff\xffJ\xff\xff\xff\xffK\0tb"s)
+      .append(raw)
+      .append("\x86R");
+}
+
 }  // namespace
 
 TEST_CASE("an int that still fits its opcode changes its bytes alone") {
@@ -49,6 +63,23 @@ TEST_CASE("two changes of one value are an error, and no pickle of a length that
   const std::vector<NodeChange> both(2, NodeChange{written.find("scale"), Integer{1024, {}}, "scale"});
   CHECK_THROWS_WITH(rewrite_pickle(written.pickle, 0, written.tensors, both),
                     Catch::Contains("two changes of a pickle's bytes at offset"));
+}
+
+TEST_CASE("a numpy value or an object of bytes that two places share is refused, not changed in both") {
+  const std::string raw = "C\x04\0\0\x80\x47"s;
+  const auto shares = Catch::Contains("another place of the file shares that very value");
+  const Written one(two_places(float32_scalar(raw) + "q\x01"));
+  CHECK_THROWS_WITH(one.changed("a", 512.0), shares);
+  CHECK_THROWS_WITH(one.changed("b", 512.0), shares);
+  const Written bytes(two_places(float32_scalar(raw + "q\x01"), float32_scalar("h\x01")));
+  CHECK_THROWS_WITH(bytes.changed("a", 512.0), shares);
+  const Written object(two_places("c_io\nBytesIO\n" + raw + "\x85Rq\x01"));
+  CHECK_THROWS_WITH(object.changed("a", NewContents{Bytes(4)}), shares);
+  const Written apart(two_places(float32_scalar(raw), float32_scalar(raw)));
+  const Pickle after = reread(apart.changed("a", 512.0));
+  const PickleTensors tensors(after.tree, nullptr);
+  CHECK(as_text(tensors.elements(after.tree.find(after.tree.root, "a"))) == "\0\0\0\x44"s);
+  CHECK(as_text(tensors.elements(after.tree.find(after.tree.root, "b"))) == "\0\0\x80\x47"s);
 }
 
 TEST_CASE("room for a larger int comes from memo slots that nothing fetches") {

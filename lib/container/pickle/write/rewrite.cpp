@@ -202,6 +202,7 @@ class Rewriter {
   }
 
   void add_array(const NodeChange& change) {
+    holders_.require_one(change.node, change);
     const Tensor array = tensors_.describe(change.node);
     const NodeId data = tensors_.array_bytes(change.node);
     Bytes contents(as_bytes(tree_.text(data)).begin(), as_bytes(tree_.text(data)).end());
@@ -220,6 +221,7 @@ class Rewriter {
   }
 
   void add_contents(const NodeChange& change) {
+    holders_.require_one(change.node, change);
     const auto* contents = std::get_if<NewContents>(&change.value);
     const NodeId bytes = bytes_node(tree_, change.node);
     if (contents == nullptr || bytes == nowhere) throw Error(Status::refused, change.meaning + ": is no number");
