@@ -44,6 +44,7 @@ class Hdf5 final : public Container, public WithConfiguration, public WithPacked
     for (const NodeChange& change : changes) {
       const StoredTensor& stored = contents_.tensors->at(change.node);
       require_unpacked(change);
+      require_one_link(change);
       all.patches.push_back(element_patch(stored, change));
       const auto header = contents_.in_headers.find(change.node);
       require_own_bytes(change, stored.place, header != contents_.in_headers.end());
@@ -71,6 +72,15 @@ class Hdf5 final : public Container, public WithConfiguration, public WithPacked
                 fmt::format("{}: {}: its values are compressed, and cannot be changed where they are", source_->name(),
                             change.meaning),
                 "Save the state as .json, and edit that.");
+  }
+
+  /// As two holders of one tensor in a pickle.
+  void require_one_link(const NodeChange& change) const {
+    if (!contents_.shared.contains(change.node)) return;
+    throw Error(
+        Status::refused,
+        fmt::format("{}: {}: another link of the file leads to that very value", source_->name(), change.meaning),
+        "changing it here would change it there: give each link a dataset of its own first");
   }
 
   /// HDF5 itself never lets two things share bytes; a file that was made can.

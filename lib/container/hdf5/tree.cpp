@@ -70,6 +70,7 @@ class TreeReader {
       if (tree_.kind(known->second) == Kind::map) {
         file_.warn("several-links", "this link leads to a group that another one leads to, too", path);
       }
+      result_.shared.insert(known->second);
       return known->second;
     }
     NodeId node = nowhere;

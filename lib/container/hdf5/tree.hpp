@@ -17,6 +17,7 @@ struct Hdf5Tree {
   /// Tensors that stand in object headers, and the blocks of those where a checksum stands behind it.
   std::unordered_map<NodeId, std::optional<Span>> in_headers;
   std::unordered_set<NodeId> packed;  ///< tensors in chunks, which were unpacked: nothing can be put into them
+  std::unordered_set<NodeId> shared;  ///< objects that several links lead to
 };
 
 /// Follows every link of the group at `root`, each object once. Objects that cannot be read are opaque nodes, and told

@@ -85,6 +85,28 @@ Bytes small_hdf5() {
   return file;
 }
 
+/// Superblock 3, a root group whose links "a" and "b" both lead to one float32 of 65536, compact in its header.
+Bytes value_of_two_links() {
+  constexpr std::uint64_t root = 48, value = 91, end = 146;
+  // Scalar; IEEE 754, little-endian; compact, of 4 bytes.
+  const Bytes space = bytes_of("\x01\x04\0\0\x02\0\0\0"sv);
+  const Bytes type = bytes_of("\x03\x14\0\0\x11\x20\x1f\0\x04\0\0\0\0\0\x20\0\x17\x08\0\x17\x7f\0\0\0"sv);
+  const Bytes layout = bytes_of("\x08\x08\0\0\x03\0\x04\0\0\0\x80\x47"sv);
+  const Bytes link_a = joined({bytes_of("\x06\x0c\0\0\x01\0\x01"
+                                        "a"sv),
+                               number(value)});
+  const Bytes link_b = joined({bytes_of("\x06\x0c\0\0\x01\0\x01"
+                                        "b"sv),
+                               number(value)});
+  Bytes file;
+  add_checked(file, joined({bytes_of("\x89HDF\r\n\x1a\n\x03\x08\x08\0"sv), number(0), number(~std::uint64_t{0}),
+                            number(end), number(root)}));
+  add_checked(file, joined({bytes_of("OHDR\x02\0\x20"sv), link_a, link_b}));
+  add_checked(file, joined({bytes_of("OHDR\x02\0\x2c"sv), space, type, layout}));
+  REQUIRE(file.size() == end);
+  return file;
+}
+
 constexpr Answer answers[] = {
     {"h5_bad_checksum/model.weights.h5", Status::corrupt},
     {"h5_btree_cycle/model.weights.h5", Status::ok, "tree-cycle"},
@@ -228,6 +250,15 @@ TEST_CASE("values whose bytes belong to something else are not changed") {
   const auto after = open_image(image);
   const NodeChange change{node_at(after->tree(), {"optimizer", "vars", "3"}), 77.0, "scale"};
   CHECK_THROWS_WITH(after->change({&change, 1}), Catch::Contains("something else"));
+}
+
+TEST_CASE("a dataset that two links lead to is not changed through one of them: the other's value would change, too") {
+  const auto container = open_image(value_of_two_links());
+  for (const char* name : {"a", "b"}) {
+    CHECK(number_at(*container, {name}) == 65536);
+    const NodeChange change{node_at(container->tree(), {name}), 512.0, "scale"};
+    CHECK_THROWS_WITH(container->change({&change, 1}), Catch::Contains("scale: another link of the file leads to"));
+  }
 }
 
 TEST_CASE("a wrong checksum of an HDF5 header that the groups lead to is noticed wherever it is") {
