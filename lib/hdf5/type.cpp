@@ -40,20 +40,52 @@ constexpr auto class_names = std::to_array<std::string_view>({
     "complex",
 });
 
-std::string_view integer_name(std::uint64_t size, bool is_signed) {
+/// Where the parts of a number stand in its bits. Other places than these are of formats that no framework has.
+struct Places {
+  std::uint64_t sign, offset, precision, exponent, exponent_bits, mantissa, mantissa_bits, bias;
+  bool operator==(const Places&) const = default;
+};
+
+/// Those of IEEE 754, and of bfloat16.
+Places usual_places(const FloatFormat& format) {
+  const std::uint64_t bits = 8 * format.size;
+  const std::uint64_t mantissa_bits = bits - 1 - format.exponent_bits;
+  const std::uint64_t bias = (std::uint64_t{1} << (format.exponent_bits - 1)) - 1;
+  return {bits - 1, 0, bits, mantissa_bits, format.exponent_bits, 0, mantissa_bits, bias};
+}
+
+Places read_places(std::uint64_t bits, Hdf5Fields& properties) {
+  Places places{};
+  places.sign = bits >> 8 & 0xff;
+  places.offset = properties.number(2);
+  places.precision = properties.number(2);
+  for (std::uint64_t* place : {&places.exponent, &places.exponent_bits, &places.mantissa, &places.mantissa_bits}) {
+    *place = properties.number(1);
+  }
+  places.bias = properties.number(4);
+  return places;
+}
+
+std::string_view integer_name(std::uint64_t size, std::uint64_t bits, Hdf5Fields& properties) {
   constexpr auto names = std::to_array<std::array<std::string_view, 2>>(
       {{"uint8", "int8"}, {"uint16", "int16"}, {"uint32", "int32"}, {"uint64", "int64"}});
+  constexpr std::uint64_t is_signed = 8;
+  const std::uint64_t offset = properties.number(2);
+  const std::uint64_t precision = properties.number(2);
+  if (offset != 0 || precision != 8 * size) return {};
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (size == std::uint64_t{1} << i) return names[i][is_signed ? 1 : 0];
+    if (size == std::uint64_t{1} << i) return names[i][(bits & is_signed) != 0 ? 1 : 0];
   }
   return {};
 }
 
-std::string_view float_name(std::uint64_t size, Hdf5Fields& properties) {
-  properties.skip(5);  // bit offset, precision, place of the exponent
-  const std::uint64_t exponent_bits = properties.number(1);
+std::string_view float_name(std::uint64_t size, std::uint64_t bits, Hdf5Fields& properties) {
+  constexpr std::uint64_t first_bit_and_order = 0x70;  // bits 4 and 5: what is left out of a mantissa; 6: VAX' order
+  constexpr std::uint64_t is_implied = 0x20;
+  const Places places = read_places(bits, properties);
+  if ((bits & first_bit_and_order) != is_implied) return {};
   for (const FloatFormat& format : float_formats) {
-    if (format.size == size && format.exponent_bits == exponent_bits) return format.name;
+    if (format.size == size && places == usual_places(format)) return format.name;
   }
   return {};
 }
@@ -102,9 +134,9 @@ Hdf5Type read_hdf5_type(ByteView message) {
   const std::endian order = (bits & 1) != 0 ? std::endian::big : std::endian::little;
   switch (class_number) {
     case 0:
-      return number(integer_name(size, (bits & 8) != 0), size, order);
+      return number(integer_name(size, bits, fields), size, order);
     case 1:
-      return number(float_name(size, fields), size, order);
+      return number(float_name(size, bits, fields), size, order);
     case 3:
       return {Hdf5Type::Form::text, {}, order, size, "string"};
     case 5:

@@ -25,8 +25,8 @@ struct Hdf5Type {
   std::string_view name;   ///< of other forms, as a message calls it; static
 };
 
-/// Throws Hdf5NotRead where the message is cut short. Numbers of other formats than IEEE 754 (and bfloat16) are
-/// `other`.
+/// Throws Hdf5NotRead where the message is cut short. Numbers of other formats than IEEE 754 (and bfloat16), and those
+/// that do not fill their bytes, are `other`.
 Hdf5Type read_hdf5_type(ByteView message);
 
 /// The dimensions; empty for a scalar. Throws Hdf5NotRead for a dataspace of nothing, or of more dimensions than HDF5
