@@ -53,12 +53,17 @@ Bytes encoded_integer(std::int64_t value, std::size_t old_size) {
   throw Error(Status::internal, "an integer that fits in no msgpack");
 }
 
-Bytes encoded_float(double value, std::size_t old_size, const std::string& meaning) {
-  constexpr std::size_t single_size = 5;
-  if (old_size != single_size) return encoded(0xcb, std::bit_cast<std::uint64_t>(value), 8);
+Bytes encoded_double(double value) {
+  return encoded(0xcb, std::bit_cast<std::uint64_t>(value), 8);
+}
+
+/// Every reader makes a double of it: one that is rounded would not be what was asked for.
+Bytes encoded_single(double value, const std::string& meaning) {
   const auto single = static_cast<float>(value);
-  if (std::isfinite(value) && !std::isfinite(single)) {
-    throw Error(Status::refused, meaning + ": float32 cannot hold it");
+  if (!std::isnan(value) && static_cast<double>(single) != value) {
+    throw Error(Status::refused, meaning + ": float32 cannot hold it",
+                std::isfinite(single) ? fmt::format("the nearest that it can hold is {}", static_cast<double>(single))
+                                      : std::string());
   }
   return encoded(0xca, std::bit_cast<std::uint32_t>(single), 4);
 }
@@ -92,6 +97,12 @@ class Msgpack final : public Container {
     return tree().kind(change.node) == Kind::array && !std::holds_alternative<NewTensor>(change.value);
   }
 
+  /// An int can take as many bytes, and becomes a double.
+  [[nodiscard]] bool is_single(NodeId node) const {
+    constexpr std::size_t single_size = 5;
+    return tree().kind(node) == Kind::floating && contents_.values.place(node).size == single_size;
+  }
+
   /// flax cuts what is large into chunks, each with its own place.
   void add_elements(const NodeChange& change, std::vector<ChangedRun>& runs) const {
     const StoredTensor& stored = contents_.arrays->at(change.node);
@@ -122,7 +133,8 @@ class Msgpack final : public Container {
       return {place, {static_cast<std::byte>(*flag ? 0xc3 : 0xc2)}, change.meaning};
     }
     if (const auto* real = std::get_if<double>(&number)) {
-      return {place, encoded_float(*real, place.size, change.meaning), change.meaning};
+      return {place, is_single(change.node) ? encoded_single(*real, change.meaning) : encoded_double(*real),
+              change.meaning};
     }
     const Integer& integer = std::get<Integer>(number);
     if (integer.is_big()) {

@@ -103,6 +103,26 @@ TEST_CASE("every width of integer is read, and holds its limits") {
   }
 }
 
+TEST_CASE("an int of five bytes becomes any fraction, and is not taken for a float32, which holds few") {
+  for (const auto old : {"\xce\0\x01\0\0"sv, "\xd2\0\x01\0\0"sv, "\x07"sv}) {
+    CHECK(number_at(*change_value(map_of(old), {"n"}, 0.1).container, {"n"}) == 0.1);
+  }
+  CHECK(change_value(map_of("\xce\0\x01\0\0"sv), {"n"}, 0.5).image == map_of("\xcb\x3f\xe0\0\0\0\0\0\0"sv));
+}
+
+TEST_CASE("a fraction that a float32 would round is refused with the nearest that it holds, as no fault of tare's") {
+  const Bytes image = map_of("\xca\x47\x80\0\0"sv);
+  const auto before = open_image(image);
+  const NodeChange change{node_at(before->tree(), {"n"}), 0.1, "n"};
+  CHECK_THROWS_WITH(before->change({&change, 1}), Catch::Contains("n: float32 cannot hold it"));
+  try {
+    static_cast<void>(before->change({&change, 1}));
+  } catch (const Error& error) {
+    CHECK_THAT(error.hint, Catch::Contains("0.10000000149011612"));
+  }
+  CHECK(number_at(*change_value(image, {"n"}, 0.10000000149011612).container, {"n"}) == 0.10000000149011612);
+}
+
 TEST_CASE("a text of 4,096 bytes is read, and a longer one is kept unread") {
   const auto kind = [](std::size_t length) {
     const std::string head{'\xda', static_cast<char>(length >> 8), static_cast<char>(length & 255)};
