@@ -216,11 +216,13 @@ FileChange Safetensors::change(std::span<const NodeChange> all) const {
   return change;
 }
 
-/// Whether an object starts behind the length.
+/// Whether an object starts behind the length: its first name, or its end. Its maker may have indented it.
 bool starts_with_object(ByteView head) {
   if (head.size() < safetensors_length_size + 2) return false;
-  const std::string_view json = as_text(head.subspan(safetensors_length_size, 2));
-  return json == "{\"" || json == "{}";
+  const std::string_view json = as_text(head.subspan(safetensors_length_size));
+  if (json.front() != '{') return false;
+  const std::size_t next = json.find_first_not_of(" \t\r\n", 1);
+  return next != json.npos && (json[next] == '"' || json[next] == '}');
 }
 
 }  // namespace

@@ -71,6 +71,19 @@ TEST_CASE("real files of transformers' quantisers read as written") {
   CHECK(tree.tensor(tree.find(at, "weight")).type.name == "float8_e4m3fn");
 }
 
+TEST_CASE("a header that is indented is read, and its file is not refused as one of an unknown format") {
+  const std::string indented = "{\n  " + one + "\n}";
+  for (const std::string& header : {indented, "{ " + one + "}", "{\r\n\t" + one + "}"}) {
+    const auto file = open_image(file_of(header, 8));
+    CHECK(file->format() == "safetensors");
+    CHECK(file->tree().tensor(file->tree().find(file->tree().root, "a")).shape == std::vector<std::int64_t>{2});
+  }
+  // Not every brace after eight bytes starts such a header.
+  for (const std::string_view other : {"{  \n", "{ a", "{[\"", " {\""}) {
+    CHECK_FALSE(starts_like_safetensors(file_of(std::string(other), 0)));
+  }
+}
+
 TEST_CASE("files that the format's own reader refuses are refused") {
   CHECK(error_of("{" + one + "}", 8).empty());
   CHECK(error_of("{" + one + "}", 9).find("1 bytes stand behind the last tensor") != std::string::npos);
