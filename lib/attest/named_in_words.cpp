@@ -175,6 +175,56 @@ bool is_anchored(std::string_view text, std::size_t at) {
   return before.substr(begin == before.npos ? 0 : begin + 1).starts_with('&');
 }
 
+/// Whether a line begins with a key, so that a value before it ended there.
+bool begins_with_key(std::string_view line) {
+  line = without_front(line, " \t-?\"'");
+  const auto word = std::ranges::find_if_not(line, is_word);
+  const std::string_view behind = without_front(line.substr(static_cast<std::size_t>(word - line.begin())), "\"'");
+  return word != line.begin() && behind.starts_with(':') && (behind.size() == 1 || behind[1] == ' ');
+}
+
+/// Without what Python and YAML pass over as a comment.
+std::string_view without_comment(std::string_view line) {
+  const std::size_t end = line.find_first_of("#\"'");
+  return end != line.npos && line[end] == '#' ? line.substr(0, end) : line;
+}
+
+/// What stands behind a layer of torch's at the front, made of numbers and truth values; else all of it.
+std::string_view behind_layer(std::string_view value) {
+  std::string_view rest = value.substr(value.starts_with("torch.") ? 6 : 0);
+  if (!rest.starts_with("nn.")) return value;
+  rest.remove_prefix(3);
+  const std::size_t open = rest.find('(');
+  const std::size_t end = rest.find_first_not_of("0123456789.,+-=_ abcdefghijklmnopqrstuvwxyzTF", open + 1);
+  const bool is_layer = open != rest.npos && open > 0 && rest[0] >= 'A' && rest[0] <= 'Z' &&
+                        std::ranges::all_of(rest.substr(0, open), is_word) && end != rest.npos && rest[end] == ')';
+  return is_layer ? without_front(rest.substr(end + 1), "\"'") : value;
+}
+
+/// Whether a value in quotes may go on in the next line, where nothing tells it from a key.
+bool is_left_open(std::string_view value) {
+  if (value.empty() || (value.front() != '"' && value.front() != '\'')) return false;
+  const std::string_view line = value.substr(0, value.find('\n'));
+  return std::ranges::count(line, value.front()) % 2 != 0 || line.find('\\') != line.npos;
+}
+
+/// Whether Python would call something in what stands behind a key of YAML, up to the next key, but make a layer of
+/// torch's.
+bool calls_something(std::string_view behind) {
+  std::string_view value = behind_properties(behind);
+  const std::string_view properties = behind.substr(0, behind.size() - value.size());
+  if (properties.find_first_of("|>") != properties.npos || value.starts_with('*') || is_left_open(value)) return true;
+  const bool is_quoted = value.starts_with('"') || value.starts_with('\'');
+  value = behind_layer(value.substr(is_quoted ? 1 : 0));
+  for (bool is_first = true; !value.empty(); is_first = false) {
+    const std::string_view line = value.substr(0, value.find('\n'));
+    if (!is_first && begins_with_key(line)) return false;
+    if (without_comment(line).find('(') != line.npos) return true;
+    value.remove_prefix(std::min(line.size() + 1, value.size()));
+  }
+  return false;
+}
+
 class WordReader {
  public:
   WordReader(std::string_view text, Budget& budget) : budget_(budget) {
@@ -190,6 +240,20 @@ class WordReader {
     for (const std::string& text : texts_) {
       for (const NamingKey& key : keys) look_for(key, text);
       for (const GlobalName& name : doubt_.globals) told_.insert({name.module, name.name});
+    }
+  }
+
+  /// Ultralytics evaluates the activation of a model that YAML describes.
+  void look_for_activations() {
+    constexpr std::string_view key = "activation";
+    for (const std::string& text : texts_) {
+      const auto has = [&](std::string_view word) { return find_word(text, word, 0) != text.npos; };
+      if (!has("backbone") && !has("head")) continue;
+      for (std::size_t at = find_word(text, key, 0); at != text.npos; at = find_word(text, key, at + 1)) {
+        const auto [behind, is_key] = behind_key(std::string_view(text).substr(at + key.size()));
+        budget_.take_steps(behind.size());
+        if (is_key && calls_something(behind)) keep({"builtins", "eval", at});
+      }
     }
   }
 
@@ -260,6 +324,7 @@ Doubt doubt_of_yaml(std::string_view text, Budget& budget) {
   WordReader reader(plain, budget);
   reader.look_for(naming_keys());
   reader.look_for(lone_naming_keys());
+  reader.look_for_activations();
   Doubt doubt = std::move(reader).doubt();
   if (doubt.why.empty() && has_escapes(plain)) doubt.why = "is YAML with escapes, in which names can be hidden";
   return doubt;

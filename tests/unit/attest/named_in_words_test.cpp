@@ -79,6 +79,26 @@ TEST_CASE("a target without params names something where it looks like a path to
   CHECK(told("{\"target\": \"os.system\"}\n{\"target\": \"os.path\"}\n", ".jsonl").empty());  // examples of a data set
 }
 
+TEST_CASE("an activation of a model in YAML is told unless it is a layer of torch's") {
+  const auto model = [](const std::string& value) {
+    return told("nc: 1\nactivation: " + value + "\nbackbone:\n  - [-1, 1, Conv, [64, 3, 2]]\nhead: []\n", ".yaml");
+  };
+  const std::string evaluated = "dangerous builtins.eval";
+  for (const char* value : {"__import__('os').system('id')", "\"__import__('os').system('id')\"", "nn.SiLU() or f()",
+                            "nn.SiLU(f())", ">-\n  __import__('os')", "\n  f\n  ('x')", "\"'#' and f()\"", "&a f()",
+                            "*a", "torch.hub.load('x')", "nn.init.f(1)"}) {
+    INFO(value);
+    CHECK(says(model(value), evaluated));
+  }
+  for (const char* value :
+       {"nn.SiLU()", "torch.nn.LeakyReLU(0.1)", "nn.Hardtanh(-1.0, 1e-3)", "\"nn.ReLU(inplace=True)\"",
+        "nn.SiLU()  # as before (see there)", "relu", "null", "{type: relu}"}) {
+    INFO(value);
+    CHECK(model(value).find(evaluated) == std::string::npos);
+  }
+  CHECK(told("activation: f(x)\n", ".yaml").find(evaluated) == std::string::npos);
+}
+
 TEST_CASE("what is an alias in YAML is none in other texts") {
   for (const char* text : {"fn run(params: &Params, &mut target) {}\n", "params: a list\ntarget: **bold**\n"}) {
     INFO(text);
