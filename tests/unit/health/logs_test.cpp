@@ -94,7 +94,7 @@ TEST_CASE("fairseq's scale is at no floor, however low: it raises there") {
   CHECK(std::ranges::count(codes, "stuck-at-floor") == 0);
 }
 
-TEST_CASE("overflows between which the log tells hundreds of losses do not follow each other") {
+TEST_CASE("overflows between which the log tells thirty losses do not follow each other") {
   const auto log = [](int losses) {
     std::string text;
     int before = 65536;
