@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/trace/epoch_clock.hpp"
 #include "lib/trace/run.hpp"
 #include "lib/trace/series/keys.hpp"
-#include "lib/trace/text/epoch_clock.hpp"
 
 namespace tare {
 

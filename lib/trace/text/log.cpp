@@ -335,10 +335,10 @@ void Log::add_event(Event& event) {
 bool Log::is_apart(const Event& event) {
   constexpr std::uint64_t steps = 4;
   const std::uint64_t lines = event.losses_before;
-  const bool is_apart = fewest_losses_ && lines > steps * (*fewest_losses_ + 1);
+  const bool apart = fewest_losses_ && lines > steps * (*fewest_losses_ + 1);
   if (has_events_) fewest_losses_ = std::min(fewest_losses_.value_or(lines), lines);
   has_events_ = true;
-  return is_apart;
+  return apart;
 }
 
 // ---- reports
@@ -501,7 +501,7 @@ void Log::tell_aside(const Facts& facts) {
   TraceStep step = step_of(facts);
   const bool tells_some = step.loss || step.grad_norm;
   if (step.loss) ++losses_;
-  if (!tells_some || (facts.has(Fact::step) && !step.step)) return;
+  if (!tells_some || (facts.has(Fact::step) && !as_step(facts.get(Fact::step)))) return;
   step.source = aside_.source(path_, facts.shape->kind);
   aside_.add(step, facts.shape);
 }

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "lib/trace/epoch_clock.hpp"
 #include "lib/trace/input.hpp"
 #include "lib/trace/run.hpp"
 #include "lib/trace/text/copies.hpp"
-#include "lib/trace/text/epoch_clock.hpp"
 #include "lib/trace/text/lone_losses.hpp"
 #include "lib/trace/text/lone_scales.hpp"
 #include "lib/trace/text/match.hpp"

@@ -56,6 +56,21 @@ TEST_CASE("a collapse in the second epoch is told where steps count from 1 in ea
         Codes{"collapse"});
 }
 
+TEST_CASE("losses that are NaN in the second epoch are told where steps count from 1 in each, and no scale is") {
+  for (const char* line :
+       {"Epoch {epoch} Step {step} loss {loss}\n", "Epoch [{epoch}/3], Step [{step}/9], Loss: {loss}\n"}) {
+    std::string log;
+    for (const int epoch : {1, 2, 3}) {
+      for (int step = 1; step <= 9; ++step) {
+        log += fmt::format(fmt::runtime(line), fmt::arg("epoch", epoch), fmt::arg("step", step),
+                           fmt::arg("loss", epoch == 2 ? "nan" : "2.31"));
+      }
+    }
+    INFO(line);
+    CHECK(codes_of(log).front() == "nan-loss");
+  }
+}
+
 TEST_CASE("apex's other scalers are told, and no run is healthy of which one scaler was looked at") {
   std::string log = overflow_of_apex(0, 32768);
   for (double left = 32768; left > 1e-8; left /= 2) log += overflow_of_apex(1, left);
