@@ -33,6 +33,7 @@
 #include "lib/container/compressed.hpp"
 #include "lib/container/nested.hpp"
 #include "lib/container/pickle/read/opcode.hpp"
+#include "lib/container/zip/layout.hpp"
 #include "lib/container/zip/members.hpp"
 
 namespace tare {
@@ -65,14 +66,10 @@ std::string without_name(std::string why, const std::string& name) {
   return why.starts_with(name + ": ") ? why.substr(name.size() + 2) : why;
 }
 
-bool begins_as_archive(ByteView bytes) {
-  return as_text(bytes).starts_with("PK\x03\x04");
-}
-
 /// Whether bytes begin as a pickle with a protocol, or a zip, does.
 bool looks_like_document(ByteView bytes) {
   const std::string_view text = as_text(bytes);
-  if (begins_as_archive(bytes)) return true;
+  if (zip::begins_with_member(bytes)) return true;
   return text.size() > 2 && text[0] == '\x80' && static_cast<unsigned char>(text[1]) <= 5;
 }
 
@@ -307,7 +304,7 @@ class Attester {
 
   void judge_unread(const std::shared_ptr<const Source>& source, const std::string& path, const Error& error,
                     const AttestedPlace& place, std::size_t level) {
-    if (begins_as_archive(head_of(*source))) return judge_archive(source, error, place, level);
+    if (zip::begins_with_member(head_of(*source))) return judge_archive(source, error, place, level);
     const bool may_be_text = error.status == Status::unsupported || extension(path) != ".json";
     const bool is_beside = source->size() == 0 || error.status == Status::unsupported || is_text(*source);
     tell_if(
@@ -459,7 +456,7 @@ class Attester {
       container = open_container(source);
     } catch (const Error& error) {
       if (source->budget()->is_spent()) throw;
-      if (begins_as_archive(head_of(*source))) return judge_archive(source, error, place, level + 1);
+      if (zip::begins_with_member(head_of(*source))) return judge_archive(source, error, place, level + 1);
       const Doubt doubt = doubt_of_broken(source, error.what());
       return doubt.globals.empty() && !doubt.has_unnamed ? void() : tell_if(doubt, place);
     }
@@ -532,7 +529,7 @@ class Attester {
       container = open_container(source);
     } catch (const Error& error) {
       if (source->budget()->is_spent()) throw;
-      if (begins_as_archive(head_of(*source))) return judge_archive(source, error, place, level + 1);
+      if (zip::begins_with_member(head_of(*source))) return judge_archive(source, error, place, level + 1);
       return tell_if(doubt_of_broken(source, error.what()), place);
     }
     look_into(*container, source, place, level + 1);

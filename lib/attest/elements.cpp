@@ -11,6 +11,7 @@
 #include "lib/base/file_path.hpp"
 #include "lib/container/numpy/npy.hpp"
 #include "lib/container/unpacking_stream.hpp"
+#include "lib/container/zip/layout.hpp"
 
 namespace tare {
 namespace {
@@ -31,7 +32,7 @@ Bytes head_of_elements(const Source& source) {
 /// Of elements that are not packed.
 Doubt doubt_of_bare(const std::shared_ptr<const Source>& source) {
   const Bytes head = head_of_elements(*source);
-  if (as_text(head).starts_with("PK\x03\x04")) return {"begins with a zip archive", {}, 0};
+  if (zip::begins_with_member(head)) return {"begins with a zip archive", {}, 0};
   if (starts_like_npy(head)) return doubt_of_broken(source, "is an array of NumPy, too");
   return other_nature(*source, elements_format);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/attest/other_nature.hpp"
+#include "lib/container/zip/layout.hpp"
 
 namespace tare {
 namespace {
@@ -64,7 +65,7 @@ constexpr std::uint64_t steps_a_probe = 512;
 constexpr std::string_view json_key = "json://";
 
 bool is_document(const Bytes& bytes) {
-  if (as_text(bytes).starts_with("PK\x03\x04")) return true;
+  if (zip::begins_with_member(bytes)) return true;
   if (bytes.size() < shortest_document / 2) return false;
   // Of protocols 0 and 1, which anything might begin like, only what could be a module's name is one.
   const std::string_view format = bytes.front() == std::byte{0x80} ? record_format : text_format;

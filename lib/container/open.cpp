@@ -24,6 +24,7 @@
 #include "lib/container/torch/legacy.hpp"
 #include "lib/container/torch/tar.hpp"
 #include "lib/container/torch/zip.hpp"
+#include "lib/container/zip/layout.hpp"
 
 namespace tare {
 namespace {
@@ -34,7 +35,7 @@ using Opened = std::unique_ptr<Container>;
 constexpr const char* no_format_read = "not a checkpoint format that tare reads";
 
 bool starts_like_zip(const Source&, ByteView head) {
-  return as_text(head).starts_with("PK\3\4");
+  return zip::begins_with_member(head);
 }
 
 Opened open_zip(const SharedSource& source) {

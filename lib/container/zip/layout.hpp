@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lib/base/bytes.hpp"
+
 namespace tare::zip {
 
 inline constexpr std::uint32_t local_signature = 0x04034b50;
@@ -12,6 +14,11 @@ inline constexpr std::uint32_t row_signature = 0x02014b50;
 inline constexpr std::uint32_t end64_signature = 0x06064b50;
 inline constexpr std::uint32_t locator_signature = 0x07064b50;
 inline constexpr std::uint32_t end_signature = 0x06054b50;
+
+/// Whether a file that begins so would be taken for an archive that has a member.
+inline bool begins_with_member(ByteView head) {
+  return as_text(head).starts_with("PK\x03\x04");
+}
 
 inline constexpr std::size_t local_size = 30;
 inline constexpr std::size_t row_size = 46;
