@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::size_t most_alike = 5;
 
-std::string count_text(double value) {
-  return fmt::format("{:.0f}", value);
-}
-
 /// "12", or "3..40" where it is not known exactly.
 std::string range_text(const Between& range, const char* format = "{:.0f}") {
   const std::string least = fmt::format(fmt::runtime(format), range.least);
@@ -44,14 +40,20 @@ TableRow row_of(const SimulatedRun& run) {
            is_bounded ? "" : fmt::format("open from step {}", result.bounded_until)}};
 }
 
+/// Of the run itself, where the scale of nearly every step is told.
+std::string mean_text(const ObservedRun& run) {
+  const auto told = static_cast<double>(run.log2_count);
+  if (run.log2_count == 0 || told < 0.9 * static_cast<double>(run.count)) return "?";
+  return fmt::format("{}{:.2f}", run.is_rough || run.log2_count != run.count ? "~" : "", run.log2_sum / told);
+}
+
 TableRow trace_row(const Simulation& simulation) {
   const ObservedRun& run = simulation.observed;
   const auto below = static_cast<double>(run.below);
   const auto skipped = static_cast<double>(run.overflows);
-  return {
-      {"the run itself", count_text(skipped), share_text({below, below}, run.count),
-       run.log2_count == 0 ? "?" : fmt::format("{:.2f}", run.log2_sum / static_cast<double>(run.log2_count)), "", ""},
-      Style::strong};
+  return {{"the run itself", range_text({skipped, skipped + static_cast<double>(run.untold_skips)}),
+           share_text({below, below + static_cast<double>(run.untold_scales)}, run.count), mean_text(run), "", ""},
+          Style::strong};
 }
 
 std::string caveats(const ObservedRun& run) {

@@ -38,6 +38,7 @@ struct Sum {
   std::size_t items = 0, news = 0;
   std::optional<std::uint64_t> skipped;  ///< nothing where no line tells
   std::optional<double> first, least, most, last;
+  std::optional<double> rounded;  ///< what the last line that tells of the scale prints below its decimals
 };
 
 Sum sum_of(const Trace& trace) {
@@ -56,6 +57,8 @@ Sum sum_of(const Trace& trace) {
       sum.most = std::max(sum.most.value_or(*scale), *scale);
       sum.last = scale;
     }
+    if (step.scale || step.after || step.smoothed)
+      sum.rounded = step.scale || step.after ? std::nullopt : step.smoothed;
   }
   return sum;
 }
@@ -81,7 +84,9 @@ std::string render_trace(const Terminal& terminal, const Trace& trace) {
   text += fmt::format("{} told", sum.items);
   if (sum.skipped) text += fmt::format(", {} skipped", *sum.skipped);
   if (sum.first) {
-    text += fmt::format("; scale {} at first, {} at last, {} to {}", float_text(*sum.first), float_text(*sum.last),
+    const bool ends_rounded = sum.rounded.value_or(1) < 1;
+    text += fmt::format("; scale {} at first, {}{} at last, {} to {}", float_text(*sum.first),
+                        float_text(ends_rounded ? *sum.rounded : *sum.last), ends_rounded ? " (rounded)" : "",
                         float_text(*sum.least), float_text(*sum.most));
   }
   text += "\n\n";

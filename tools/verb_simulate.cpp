@@ -55,6 +55,15 @@ std::vector<double> numbers_of(const std::string& option, const std::string& tex
   return numbers;
 }
 
+/// A truth value counts as 1 or 0.
+double one_number_of(const std::string& option, const std::string& text) {
+  if (text == "true" || text == "false") return text == "true" ? 1 : 0;
+  const std::vector<double> numbers = numbers_of(option, text);
+  if (numbers.size() == 1) return numbers.front();
+  throw Error(Status::invalid_argument, fmt::format("{}: '{}' is not one number", option, text),
+              "--window, --hysteresis, --floor and --initial take several, with commas between");
+}
+
 Sweep sweep_of(const SimulateVerbOptions& options) {
   Sweep sweep;
   const std::string policy = options.policy.empty() ? sweep.policy : options.policy;
@@ -68,7 +77,7 @@ Sweep sweep_of(const SimulateVerbOptions& options) {
   for (const std::string& text : options.set) {
     const Assignment assignment = parse_assignment(text);
     sweep.parameters.set(assignment.key,
-                         numbers_of("--set " + assignment.key, text.substr(assignment.key.size() + 1)).front());
+                         one_number_of("--set " + assignment.key, text.substr(assignment.key.size() + 1)));
   }
   return sweep;
 }
@@ -80,7 +89,7 @@ SimulationRequest request_of(const SimulateVerbOptions& options) {
   const bool names_settings = !options.policy.empty() || !options.windows.empty() || !options.hysteresis.empty() ||
                               !options.floors.empty() || !options.initial.empty() || !options.set.empty();
   request.wants_sweep = names_settings || !options.explain;
-  if (!options.below.empty()) request.options.below = numbers_of("--below", options.below).front();
+  if (!options.below.empty()) request.options.below = one_number_of("--below", options.below);
   return request;
 }
 

@@ -189,6 +189,14 @@ std::string_view without_comment(std::string_view line) {
   return end != line.npos && line[end] == '#' ? line.substr(0, end) : line;
 }
 
+/// The same where quotes may stand in front of the comment. One that has quotes may be the rest of a quoted text.
+std::string_view without_closed_comment(std::string_view line) {
+  const std::size_t end = line.find(" #");
+  const std::string_view before = line.substr(0, end), behind = line.substr(before.size());
+  const bool is_closed = std::ranges::count(before, '"') % 2 == 0 && std::ranges::count(before, '\'') % 2 == 0;
+  return is_closed && behind.find_first_of("\"'") == behind.npos ? without_comment(before) : line;
+}
+
 /// What stands behind a layer of torch's at the front, made of numbers and truth values; else all of it.
 std::string_view behind_layer(std::string_view value) {
   std::string_view rest = value.substr(value.starts_with("torch.") ? 6 : 0);
@@ -253,6 +261,21 @@ class WordReader {
         const auto [behind, is_key] = behind_key(std::string_view(text).substr(at + key.size()));
         budget_.take_steps(behind.size());
         if (is_key && calls_something(behind)) keep({"builtins", "eval", at});
+      }
+    }
+  }
+
+  /// YOLOv5 evaluates the texts in each row of a model's layers; without these keys it makes none.
+  void look_for_layers() {
+    for (const std::string& text : texts_) {
+      const auto has = [&](std::string_view word) { return find_word(text, word, 0) != text.npos; };
+      if (!has("backbone") || !has("head") || !has("depth_multiple") || !has("nc")) continue;
+      budget_.take_steps(text.size());
+      for (std::size_t begin = 0; begin < text.size(); begin = std::min(text.find('\n', begin), text.size()) + 1) {
+        const std::string_view line = std::string_view(text).substr(begin, text.find('\n', begin) - begin);
+        const bool is_activation = without_front(line, " \t\"'").starts_with("activation");
+        const std::size_t call = is_activation ? line.npos : without_closed_comment(line).find('(');
+        if (call != line.npos) keep({"builtins", "eval", begin + call});
       }
     }
   }
@@ -325,6 +348,7 @@ Doubt doubt_of_yaml(std::string_view text, Budget& budget) {
   reader.look_for(naming_keys());
   reader.look_for(lone_naming_keys());
   reader.look_for_activations();
+  reader.look_for_layers();
   Doubt doubt = std::move(reader).doubt();
   if (doubt.why.empty() && has_escapes(plain)) doubt.why = "is YAML with escapes, in which names can be hidden";
   return doubt;

@@ -4,11 +4,22 @@
 #include <cmath>
 
 namespace tare {
+namespace {
+
+/// Behind a scale of its own the reports before it are not the run's end any more.
+void take_told(double scale, ScaleAverages& averages) {
+  averages.told = scale;
+  averages.broken_reports = averages.low_reports = 0;
+}
+
+}  // namespace
 
 ScaleAverages averages_of(const Trace& trace, const Thresholds& thresholds) {
   ScaleAverages averages;
   for (const TraceStep& step : trace.steps) {
-    if (!step.smoothed || is_overwritten(trace, step)) continue;
+    if (is_overwritten(trace, step)) continue;
+    if (const auto told = step.after ? step.after : step.scale) take_told(*told, averages);
+    if (!step.smoothed) continue;
     const double scale = *step.smoothed;
     const CoursePlace place = place_of(step);
     if (averages.reports++ == 0) averages.first = place;

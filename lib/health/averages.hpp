@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 #include "lib/health/course.hpp"
 #include "lib/health/thresholds.hpp"
@@ -14,6 +15,7 @@ struct ScaleAverages {
   std::uint64_t reports = 0;
   double least = INFINITY, greatest = -INFINITY;  ///< of those that are numbers
   CoursePlace first;
+  std::optional<double> told;  ///< the last scale that a step told as its own, where any did
 
   // ---- of the reports at the end that are inf or nan, and of no others below
   std::uint64_t broken_reports = 0;

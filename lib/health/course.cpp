@@ -58,6 +58,7 @@ class CourseReader {
     course_.has_scale = course_.has_scale || step.scale || step.after;
     if (is_broken(step)) return take_broken(step);
     if (course_.broken && !course_.broken->ended && (step.scale || step.after)) course_.broken->ended = place_of(step);
+    if (is_rounded(step)) scale_.reset();
     const TraceStep rest = once_.rest_of(step);
     if (rest.span > 0) {
       take(step, stretch_of(rest, reach_of(step)));
@@ -65,6 +66,9 @@ class CourseReader {
       last_step_ = step.step;
     }
   }
+
+  /// Printed with too few decimals: it is not the scale of the step before any more, and no step's own.
+  static bool is_rounded(const TraceStep& step) { return step.smoothed.value_or(1) < 1 && !step.scale && !step.after; }
 
   static bool is_broken(const TraceStep& step) {
     return !std::isfinite(step.scale.value_or(0)) || !std::isfinite(step.after.value_or(0));

@@ -50,11 +50,23 @@ void look_for_low(const Examination& run, std::vector<Symptom>& found) {
   }
 }
 
+/// A scale below what the log has decimals for, behind scales that it told: Megatron prints 2^-3 as 0.1.
+void look_for_rounded(const Examination& run, std::vector<Symptom>& found) {
+  const ScaleAverages& averages = run.averages;
+  if (averages.low_reports == 0 || averages.last >= 1 || !averages.told || !(*averages.told >= 1)) return;
+  found.push_back({"collapse",
+                   fmt::format("the scale fell from {} until {} print it as {}, rounded", float_text(*averages.told),
+                               reports_text(averages.low_reports), float_text(averages.last)),
+                   averages.low_from,
+                   {{"from", *averages.told}, {"to", averages.last}}});
+}
+
 }  // namespace
 
 void look_for_averages(const Examination& run, std::vector<Symptom>& found) {
   const ScaleAverages& averages = run.averages;
-  if (run.course.has_scale || averages.reports == 0) return;
+  if (averages.reports == 0) return;
+  if (run.course.has_scale) return look_for_rounded(run, found);
   const bool is_one = averages.least == 1 && averages.greatest == 1;
   if (is_one && averages.broken_reports == 0 && averages.reports >= least_low_averages) {
     return found.push_back(

@@ -24,6 +24,30 @@ std::unordered_map<std::int64_t, double> by_step(const Trace* maxima) {
   return values;
 }
 
+/// The greatest scale at which a gradient of that size is a number of float16.
+double clean_limit(double largest) {
+  double limit = half_overflow / largest;
+  while (limit * largest >= half_overflow) limit = std::nextafter(limit, 0);
+  return limit;
+}
+
+std::uint64_t skipped_of(const TraceStep& step) {
+  return step.skipped.value_or(step.overflow.value_or(false) ? step.span : 0);
+}
+
+/// That a run's first steps may have begun with: each that was skipped may have halved the scale, or not.
+std::vector<double> first_scales_of(const TraceStep& step) {
+  if (step.scale) return {*step.scale};
+  std::vector<double> scales;
+  double scale = *step.after;
+  for (std::uint64_t halved = 0; halved <= skipped_of(step) && std::isfinite(scale); ++halved) {
+    if (!scales.empty() && scales.back() == scale) break;  // 0
+    scales.push_back(scale);
+    scale *= 2;
+  }
+  return scales;
+}
+
 class Observer {
  public:
   Observer(const Trace& trace, double below, const Trace* maxima)
@@ -49,27 +73,29 @@ class Observer {
     if (step.segment != segment_) {
       segment_ = step.segment;
       last_step_.reset();
+      after_.reset();
     }
     fill_gap(step);
-    const double before = step.scale.value_or(after_.value_or(step.after.value_or(0)));
-    const double after = step.after.value_or(before);
-    if (!run_.first_scale && (step.scale || step.after)) run_.first_scale = first_scale(step);
+    const std::optional<double> before = step.scale ? step.scale : after_;
+    if (run_.first_scales.empty() && (step.scale || step.after)) run_.first_scales = first_scales_of(step);
     const TraceStep rest = once_.rest_of(step);
     if (rest.span < step.span) {
       place(step.span - rest.span, step.span);
       run_.overflows += *rest.skipped;
     } else {
       if (step.step) flush();
-      put(known_of(step, before, after), step);
+      put(known_of(step, before), step);
     }
-    if (rest.span > 0) keep_figures(rest, before);
-    after_ = after;
+    if (rest.span > 0) keep_figures(rest, before || skipped_of(step) > 0 ? before : step.after);
+    leave(step, rest, before);
     if (step.step) last_step_ = step.step;
   }
 
-  static double first_scale(const TraceStep& step) {
-    if (step.scale) return *step.scale;
-    return step.overflow.value_or(false) && step.span == 1 ? 2 * *step.after : *step.after;
+  /// Which scale the step left to the next one: not known of what fell without a word of how far, or is told rounded.
+  /// `rest`: of the step what no line before it told.
+  void leave(const TraceStep& step, const TraceStep& rest, std::optional<double> before) {
+    const bool may_have_moved = step.smoothed || (rest.span > 0 && skipped_of(rest) > 0);
+    after_ = step.after || may_have_moved ? step.after : before;
   }
 
   /// Steps between two readings of which nothing is told.
@@ -79,30 +105,41 @@ class Observer {
     if (missing <= 0) return;
     append({0, anything, static_cast<std::uint64_t>(missing), false});
     run_.unknown += static_cast<std::uint64_t>(missing);
+    run_.untold_skips += static_cast<std::uint64_t>(missing);
+    run_.untold_scales += static_cast<std::uint64_t>(missing);
+    const std::optional<double> reading = step.scale ? step.scale : step.after;
+    if (after_ && reading && *reading < *after_) {
+      ++run_.overflows;
+      --run_.untold_skips;
+    }
+    after_.reset();
   }
 
-  ObservedSteps known_of(const TraceStep& step, double before, double after) {
+  ObservedSteps known_of(const TraceStep& step, std::optional<double> before) {
     ObservedSteps known{0, anything, step.span, false};
-    const std::uint64_t skipped = step.skipped.value_or(step.overflow.value_or(false) ? step.span : 0);
+    const double ran_with = before.value_or(step.after.value_or(0));
+    const double after = step.after.value_or(ran_with);
+    const std::uint64_t skipped = skipped_of(step);
     const bool is_told = step.overflow.has_value() || step.skipped.has_value();
+    const bool has_fallen = after < ran_with;
     if (step.nan.value_or(0) == step.span && skipped == step.span) {
       known.is_incurable = true;
-    } else if (is_told ? skipped == step.span : step.span == 1 && after < before) {
-      known.overflow_from = before;
+    } else if (is_told ? skipped == step.span : step.span == 1 && has_fallen) {
+      known.overflow_from = before.value_or(anything);
     } else if (is_told ? skipped == 0 : step.span == 1) {
-      known.clean_to = step.span == 1 ? before : std::min(before, after);
-      if (!is_told && after == before) run_.taken_as_clean += step.span;
-    } else {
-      run_.unknown += step.span;
+      known.clean_to = step.span == 1 ? ran_with : std::min(ran_with, after);
+      if (!is_told && after == ran_with) run_.taken_as_clean += step.span;
     }
-    run_.overflows += is_told ? skipped : static_cast<std::uint64_t>(after < before ? 1 : 0);
+    run_.overflows += is_told ? skipped : static_cast<std::uint64_t>(has_fallen ? 1 : 0);
+    if (known == ObservedSteps{0, anything, step.span, false}) run_.unknown += step.span;
+    if (!is_told && step.span > 1) run_.untold_skips += step.span - (has_fallen ? 1 : 0);
     return known;
   }
 
   void put(ObservedSteps known, const TraceStep& step) {
     const auto largest = step.step && step.span == 1 ? maxima_.find(*step.step) : maxima_.end();
     if (largest != maxima_.end() && std::isfinite(largest->second) && largest->second > 0) {
-      known.clean_to = std::max(known.clean_to, largest_half / largest->second);
+      known.clean_to = std::max(known.clean_to, clean_limit(largest->second));
       known.overflow_from = std::min(known.overflow_from, std::nextafter(known.clean_to, anything));
     }
     if (known.is_incurable) run_.incurable += known.steps;
@@ -141,10 +178,19 @@ class Observer {
     run_.steps.push_back(known);
   }
 
-  void keep_figures(const TraceStep& step, double before) {
-    if (!(before > 0) || !std::isfinite(before)) return;
-    if (before < below_) run_.below += step.span;
-    run_.log2_sum += std::log2(before) * static_cast<double>(step.span);
+  /// `before`: the scale that the step ran with, or that its span began with.
+  void keep_figures(const TraceStep& step, std::optional<double> before) {
+    const double after = step.after.value_or(before.value_or(0));
+    const bool is_below = before && *before < below_;
+    const bool has_moved = step.span > 1 && before && after != *before;
+    if (!before || (has_moved && is_below != (after < below_))) {
+      run_.untold_scales += step.span;
+    } else if (is_below) {
+      run_.below += step.span;
+    }
+    run_.is_rough = run_.is_rough || has_moved;
+    if (!before || !(*before > 0) || !std::isfinite(*before)) return;
+    run_.log2_sum += std::log2(*before) * static_cast<double>(step.span);
     run_.log2_count += step.span;
   }
 

@@ -23,19 +23,24 @@ struct ObservedSteps {
 
 struct ObservedRun {
   std::vector<ObservedSteps> steps;
-  std::optional<double> first_scale;
+  /// That the run may have begun with: several where the first reading tells of skipped steps, none where none is told.
+  std::vector<double> first_scales;
   std::uint64_t count = 0;           ///< of steps
-  std::uint64_t overflows = 0;       ///< that are told, or that a fall of the scale shows
+  std::uint64_t overflows = 0;       ///< that are told, or that a fall of the scale shows: one a fall
   std::uint64_t unknown = 0;         ///< steps of which nothing is known
+  std::uint64_t untold_skips = 0;    ///< those of which it is not told, either, whether they were skipped
+  std::uint64_t untold_scales = 0;   ///< steps of which it is not told on which side of the scale asked for they ran
   std::uint64_t taken_as_clean = 0;  ///< because the scale did not fall: a hysteresis could hide an overflow there
   std::uint64_t incurable = 0;
   std::uint64_t below = 0;  ///< steps that ran below the scale that was asked for, as far as is told
   double log2_sum = 0;      ///< of the scales that are told
   std::uint64_t log2_count = 0;
+  bool is_rough = false;  ///< in some of the spans the scale moved: they count as it was when they began
 };
 
-/// The largest finite number of float16: a gradient that the scale takes further is an overflow.
-inline constexpr double largest_half = 65504;
+/// What float16 rounds to infinity: half a step behind its largest finite number. A gradient that the scale takes so
+/// far is an overflow.
+inline constexpr double half_overflow = 65520;
 
 /// Of the steps that were kept. `maxima`: a trace whose values are the largest absolute gradients, unscaled, or null.
 /// Throws `refused` where the trace does not tell of clean steps: overflows alone say nothing of other settings.

@@ -9,6 +9,7 @@
 #include "lib/base/text.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/state/policy_value.hpp"
+#include "lib/state/role.hpp"
 #include "lib/state/window_level.hpp"
 
 namespace tare {
@@ -46,11 +47,21 @@ void require_level_of(const SimulatedSetting& setting, const rule::PolicySpec& s
   }
 }
 
+/// Whether the setting says itself which scale it begins with, or keeps.
+bool tells_scale(const SimulatedSetting& setting, const rule::PolicySpec& spec) {
+  return std::ranges::any_of(setting.told, [&](const auto& told) {
+    const rule::ParameterSpec* parameter = parameter_for(spec, told.first);
+    if (parameter == nullptr) return false;
+    const bool is_scale = parameter->role == name(Role::initial_scale) || parameter->role == name(Role::scale);
+    return is_scale || parameter->unset == "dynamic";  // apex: a number instead of the word is the scale
+  });
+}
+
 void start(SimulatedSetting& setting, const rule::PolicySpec& spec, std::optional<double> scale) {
   rule::prepare(setting.start.policy);
   const std::string fault = rule::find_fault(spec, setting.start.policy.params);
   if (!fault.empty()) throw Error(Status::invalid_argument, fmt::format("{}: {}", full_name(spec), fault));
-  setting.start.state = rule::initial_state(setting.start.policy);
+  setting.start.state = rule::bounded(setting.start.policy, rule::initial_state(setting.start.policy));
   require_level_of(setting, spec);
   if (!scale) return;
   const auto placed = rule::with_scale(setting.start.policy, setting.start.state, *scale);
@@ -58,7 +69,7 @@ void start(SimulatedSetting& setting, const rule::PolicySpec& spec, std::optiona
     throw Error(Status::invalid_argument,
                 fmt::format("{} cannot hold a scale of {}", full_name(spec), float_text(*scale)));
   }
-  setting.start.state = placed.state;
+  setting.start.state = rule::bounded(setting.start.policy, placed.state);
 }
 
 std::vector<std::optional<double>> choices(const std::vector<double>& values) {
@@ -129,14 +140,27 @@ std::vector<SimulatedSetting> settings_of(const Sweep& sweep, std::optional<doub
           if (window) tell(setting, spec, "growth_interval", *window);
           if (hysteresis) tell(setting, spec, "hysteresis", *hysteresis);
           if (floor) tell_floor(setting, spec, *floor);
+          const bool is_given = !initial && tells_scale(setting, spec);
           if (initial) setting.told.emplace_back("initial_scale", *initial);
-          start(setting, spec, initial ? initial : first_scale);
+          start(setting, spec, initial || is_given ? initial : first_scale);
           settings.push_back(std::move(setting));
         }
       }
     }
   }
   return settings;
+}
+
+void include(Simulated& result, const Simulated& other) {
+  result.skipped.include(other.skipped);
+  result.below.include(other.below);
+  result.mean_log2.include(other.mean_log2);
+  result.bounded_until = std::min(result.bounded_until, other.bounded_until);
+  result.dies_possibly = result.dies_possibly || other.dies_possibly || result.dies_surely || other.dies_surely;
+  result.dies_surely = result.dies_surely && other.dies_surely;
+  if (other.first_death) {
+    result.first_death = std::min(result.first_death.value_or(*other.first_death), *other.first_death);
+  }
 }
 
 Simulated simulate(const ObservedRun& run, const rule::RunningState& start, const SimulateOptions& options) {

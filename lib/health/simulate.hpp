@@ -50,6 +50,9 @@ struct Simulated {
   std::optional<std::uint64_t> first_death;  ///< the earliest step, counted from 1
 };
 
+/// Widens `result` to what may be where either is.
+void include(Simulated& result, const Simulated& other);
+
 Simulated simulate(const ObservedRun& run, const rule::RunningState& start, const SimulateOptions& options = {});
 
 }  // namespace tare

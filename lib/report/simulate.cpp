@@ -69,6 +69,7 @@ std::string simulation_json(const Simulation& simulation) {
   trace.add("steps", report::size(run.count)).add("overflows", report::size(run.overflows));
   trace.add("unknown", report::size(run.unknown)).add("taken_as_clean", report::size(run.taken_as_clean));
   trace.add("incurable", report::size(run.incurable)).add("below", report::size(run.below));
+  trace.add("untold_skips", report::size(run.untold_skips)).add("untold_scales", report::size(run.untold_scales));
   trace.add("mean_log2", run.log2_count == 0 ? Json() : Json(run.log2_sum / static_cast<double>(run.log2_count)));
   Members members;
   members.add("schema", "tare.simulate/1");

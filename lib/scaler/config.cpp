@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
 #include "lib/codec/json.hpp"
 #include "lib/scaler/config_values.hpp"
 #include "lib/scaler/megatron_arguments.hpp"
@@ -84,6 +85,11 @@ class Parser {
     const bool is_bounded = bounds.floor != off.floor || bounds.ceiling != off.ceiling;
     if (is_bounded && into_.start.policy.id == rule::PolicyId::megatron_none)
       refuse_config("without a scaler there is no scale to keep in bounds");
+    if (bounds.floor == off.floor) return;
+    const rule::Policy& policy = into_.start.policy;
+    if (rule::with_scale(policy, rule::RuleState{}, bounds.floor).raised != rule::Raised::nothing) {
+      refuse_config(fmt::format("floor {} is more than {} can hold", float_text(bounds.floor), full_name(spec_)));
+    }
   }
 
   /// A state goes on under what is given: its window and the list of windows are one thing.

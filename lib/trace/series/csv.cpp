@@ -1,8 +1,10 @@
 #include "lib/trace/series/csv.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "lib/base/holds.hpp"
 #include "lib/base/read_double.hpp"
 #include "lib/base/text.hpp"
 #include "lib/base/whole_number.hpp"
@@ -41,9 +43,13 @@ char separator_of(std::string_view header) {
   return best;
 }
 
+constexpr auto words_of_truth = std::to_array<std::string_view>({"True", "true", "TRUE", "yes", "Yes"});
+constexpr auto words_of_untruth = std::to_array<std::string_view>({"False", "false", "FALSE", "no", "No"});
+
 std::optional<double> number_of(std::string_view cell, bool& is_flag) {
-  is_flag = cell == "True" || cell == "False" || cell == "true" || cell == "false";
-  if (is_flag) return cell == "True" || cell == "true" ? 1 : 0;
+  const bool is_true = holds(words_of_truth, cell);
+  is_flag = is_true || holds(words_of_untruth, cell);
+  if (is_flag) return is_true ? 1 : 0;
   double value = 0;
   const auto [end, error] = read_double(cell.data(), cell.data() + cell.size(), value);
   if (error != std::errc() || end != cell.data() + cell.size() || cell.empty()) return {};

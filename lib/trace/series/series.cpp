@@ -20,6 +20,16 @@ std::string unit_of(std::string_view tag, std::string_view path) {
   return file.starts_with("Train_Samples_") ? "sample" : "step";
 }
 
+/// Without what counts told as if they were flags.
+TraceSteps without_overflows(const TraceSteps& steps) {
+  TraceSteps others;
+  for (TraceStep step : steps) {
+    step.overflow.reset();
+    others.push_back(step);
+  }
+  return others;
+}
+
 void tell_losses(const SeriesRow& row, TraceStep& step) {
   if (row.loss) step.loss = static_cast<float>(*row.loss);
   if (row.grad_norm) step.grad_norm = static_cast<float>(*row.grad_norm);
@@ -55,6 +65,21 @@ Key Series::key(std::string_view name) const {
   return key;
 }
 
+void Series::Numbers::add(double value) {
+  has_other = has_other || (value != 0 && value != 1);
+  has_one = has_one || value == 1;
+  has_fallen = has_fallen || value < last;
+  last = value;
+}
+
+bool Series::has_counts() const {
+  return std::ranges::any_of(numbers_, [](const auto& series) {
+    const auto& [name, numbers] = series;
+    const bool is_of_steps = !name.ends_with("skipped") || name.ends_with("step_skipped");
+    return numbers.has_other || (!is_of_steps && numbers.may_be_sum());
+  });
+}
+
 Series::Candidate* Series::candidate(std::string_view name, const Key& key, std::size_t& index) {
   const auto known = indices_.find(name);
   if (known != indices_.end()) {
@@ -77,8 +102,9 @@ void Series::put(SeriesRow& row, std::string_view name, double value, bool is_fl
       return;
     }
     case KeyRole::overflow:
-      // A number may as well be a count.
-      if (is_flag) row.overflow = value != 0;
+      if (std::isnan(value)) return;
+      if (!is_flag) numbers_[std::string(name)].add(value);
+      row.overflow = value != 0;
       return;
     case KeyRole::loss:
       if (row.loss && key.rank >= row.loss_rank) return;
@@ -144,6 +170,7 @@ Trace Series::finish() {
     }
     best->run.trace().unit = unit_.empty() ? unit_of(best->name, best->path) : unit_;
     trace = best->run.finish();
+    if (has_counts()) trace.steps = without_overflows(trace.steps);
   } else {
     Run none;
     none.tell_without_scale(without_scale_);

@@ -43,7 +43,8 @@ class Series {
   void count_by(std::string_view unit) { unit_ = unit; }
 
   [[nodiscard]] Key key(std::string_view name) const;
-  /// Puts a number into `row`, if it is one that a trace tells. `is_flag`: it stands as true or false.
+  /// Puts a number into `row`, if it is one that a trace tells. `is_flag`: it stands as true or false. Numbers of
+  /// overflows are flags unless the series has others than 0 and 1, or could be a sum.
   void put(SeriesRow& row, std::string_view name, double value, bool is_flag = false);
   /// A row without a scale counts, if it tells of a step, where no row has one.
   void add(const SeriesRow& row);
@@ -72,6 +73,17 @@ class Series {
     std::uint64_t broken = 0, first_broken = 0;
   };
 
+  /// What a series of overflows told as numbers.
+  struct Numbers {
+    double last = 0;
+    bool has_other = false, has_one = false, has_fallen = false;
+
+    void add(double value);
+    /// Of a name that sums may have, too.
+    [[nodiscard]] bool may_be_sum() const { return has_one && !has_fallen; }
+  };
+
+  [[nodiscard]] bool has_counts() const;
   Candidate* candidate(std::string_view name, const Key& key, std::size_t& index);
   void add_without_scale(SeriesRow row);
 
@@ -79,6 +91,7 @@ class Series {
   bool is_smoothed_ = false, is_settled_ = false;
   std::map<std::string, File, std::less<>> files_;  ///< of those of which there is something to say
   std::list<Candidate> candidates_;
+  std::map<std::string, Numbers, std::less<>> numbers_;  ///< by the name of a series of overflows
   EpochClock epochs_;
   Run without_scale_;  ///< losses of the surest key, and gradient norms
   std::map<std::string, std::size_t, std::less<>> indices_;

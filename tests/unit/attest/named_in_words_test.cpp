@@ -99,6 +99,29 @@ TEST_CASE("an activation of a model in YAML is told unless it is a layer of torc
   CHECK(told("activation: f(x)\n", ".yaml").find(evaluated) == std::string::npos);
 }
 
+TEST_CASE("a call in a layer's row is told, as YOLOv5 evaluates it") {
+  const auto model = [](const std::string& row) {
+    return told(
+        "nc: 80  # classes (COCO)\ndepth_multiple: 0.33\nactivation: nn.SiLU()\nbackbone:\n  [[-1, 1, Conv, [64]],\n  "
+        " " +
+            row + "]\nhead: []\n",
+        ".yaml");
+  };
+  const std::string evaluated = "dangerous builtins.eval";
+  for (const char* row : {"[-1, 1, \"__import__('os').system('id')\", []]", "[-1, 1, Conv, [f(x)]]",
+                          "[-1, 1, 'a # b', [\"f('x')\"]]", "[-1, 1, \"a\n b # c\", [f(x), '']]",
+                          "[-1, 1, \"f\\x28)\", []]", "[-1, 1, Conv, []]]\nother: [[-1, 1, f(), []]"}) {
+    INFO(row);
+    CHECK(says(model(row), evaluated));
+  }
+  for (const char* row : {"[-1, 1, nn.Upsample, [None, 2, 'nearest']],  # 10 (as before)", "[-1, 3, C3, [128]]",
+                          "[[-1, 6], 1, Concat, [1]], # cat (backbone)", "[[17, 20, 23], 1, Detect, [nc, anchors]]"}) {
+    INFO(row);
+    CHECK(model(row).find(evaluated) == std::string::npos);
+  }
+  CHECK(told("backbone: f(x)\nhead: g(x)\nnc: 1\n", ".yaml").find(evaluated) == std::string::npos);
+}
+
 TEST_CASE("what is an alias in YAML is none in other texts") {
   for (const char* text : {"fn run(params: &Params, &mut target) {}\n", "params: a list\ntarget: **bold**\n"}) {
     INFO(text);

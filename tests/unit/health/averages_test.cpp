@@ -132,3 +132,20 @@ TEST_CASE("a log of overflows alone is not called a healthy course of steps") {
   CHECK(findings.back().message ==
         "5 overflows are told of, and the scale of no step without: nothing in their course is wrong");
 }
+
+TEST_CASE("a run whose scale fell below what its log has decimals for is not healthy") {
+  for (const double printed : {0.1, 0.0}) {
+    MadeRun run;
+    for (int i = 0; i < 5; ++i) run.interval(65536, 20, 0);
+    for (int i = 0; i < 5; ++i) run.average(printed);
+    const std::vector<std::string> codes = run.codes();
+    CHECK(std::ranges::count(codes, "collapse") == 1);
+    CHECK(std::ranges::count(codes, "healthy") == 0);
+  }
+}
+
+TEST_CASE("a scale that is told again behind rounded ones is where the run ends") {
+  MadeRun run;
+  run.interval(65536, 20, 0).average(0.1).average(0.1).interval(65536, 20, 0);
+  CHECK(std::ranges::count(run.codes(), "collapse") == 0);
+}

@@ -32,7 +32,7 @@ TEST_CASE("steps that are told are clean up to their scale, or overflow from it 
   made.clean(1024, 5).overflow(1024, 512).clean(512, 4);
   const ObservedRun run = observe(made.trace(), 600);
   CHECK(run.steps == Steps{clean(1024, 5), overflow(1024), clean(512, 4)});
-  CHECK(run.first_scale == 1024.0);
+  CHECK(run.first_scales == std::vector<double>{1024});
   CHECK(run.count == 10);
   CHECK(run.overflows == 1);
   CHECK(run.unknown == 0);
@@ -65,7 +65,7 @@ TEST_CASE("where only scales are told a fall is an overflow, what stays is taken
   CHECK(run.overflows == 1);
   CHECK(run.unknown == 2);
   CHECK(run.taken_as_clean == 3);
-  CHECK(run.first_scale == 1024.0);
+  CHECK(run.first_scales == std::vector<double>{1024});
 }
 
 TEST_CASE("overflows that lines tell before their interval's report are counted once") {
@@ -84,4 +84,49 @@ TEST_CASE("of a trace of overflows alone nothing is said, and of one that tells 
   CHECK_THROWS_WITH(observe(made.trace(), 0), Catch::Contains("overflows alone"));
   made.clean(256);
   CHECK(observe(made.trace(), 0).overflows == 2);
+}
+
+TEST_CASE(
+    "an overflow that a log begins with does not tell which scale was too high, nor which one the run began with") {
+  MadeRun made;
+  made.norm(1024, 1.0F, 1).norm(1024, 1.0F).interval(1024, 3, 0);
+  const ObservedRun run = observe(made.trace(), 0);
+  CHECK(run.steps == Steps{unknown(1), clean(1024, 4)});
+  CHECK(run.first_scales == std::vector<double>{1024, 2048});
+  MadeRun interval;
+  interval.interval(1024, 3, 2).interval(1024, 3, 0);
+  CHECK(observe(interval.trace(), 0).first_scales == std::vector<double>{1024, 2048, 4096});
+}
+
+TEST_CASE("a run that was resumed with another scale does not go on with the one before") {
+  MadeRun made;
+  made.norm(16, 1.0F).norm(16, 1.0F).resume(2).norm(32768, 1.0F, 1).norm(32768, 1.0F);
+  CHECK(observe(made.trace(), 0).steps == Steps{clean(16, 2), unknown(1), clean(32768)});
+}
+
+TEST_CASE("behind a gap a step is not taken for one at the scale before it, and a fall in it counts") {
+  MadeRun made;
+  made.sample(1, 1024).sample(2, 1024).sample(6, 256).sample(7, 256);
+  const ObservedRun run = observe(made.trace(), 512);
+  CHECK(run.steps == Steps{clean(1024, 2), unknown(3), clean(256, 2)});
+  CHECK(run.overflows == 1);
+  CHECK(run.untold_skips == 2);
+  CHECK(run.untold_scales == 3);
+  CHECK(run.below == 2);
+}
+
+TEST_CASE("a scale that is printed rounded is no reading, and the one before it is none any more") {
+  MadeRun made;
+  made.norm(1024, 1.0F).average(0.1).interval({}, 10, 0);
+  const ObservedRun run = observe(made.trace(), 0);
+  CHECK(run.steps.front() == clean(1024));
+  for (std::size_t i = 1; i < run.steps.size(); ++i) CHECK(run.steps[i].clean_to == 0);
+}
+
+TEST_CASE("a scale of 0 is below any other, and has no logarithm") {
+  MadeRun made;
+  made.clean(1024, 2).clean(0, 2);
+  const ObservedRun run = observe(made.trace(), 512);
+  CHECK(run.below == 2);
+  CHECK(run.log2_count == 2);
 }

@@ -8,6 +8,7 @@
 
 #include "lib/health/explain.hpp"
 #include "lib/health/simulate.hpp"
+#include "lib/health/simulation.hpp"
 #include "lib/state/policy_state.hpp"
 #include "lib/state/window_level.hpp"
 #include "tests/catch.hpp"
@@ -122,7 +123,7 @@ Truth run_with(rule::RunningState scaler, const std::vector<double>& gradients, 
   Truth truth;
   for (const double gradient : gradients) {
     const double before = scale_of(scaler);
-    const bool overflow = before * gradient >= largest_half;
+    const bool overflow = before * gradient >= half_overflow;
     const rule::Stepped done = rule::advance(scaler.policy, scaler.state, overflow, scaler.counters);
     truth.skipped += done.skip ? 1 : 0;
     truth.below += before < 1024 ? 1 : 0;
@@ -272,6 +273,42 @@ TEST_CASE("a parameter that a policy lacks is refused, with those that it has") 
   CHECK_THROWS_WITH(settings_of(sweep, 65536), Catch::Contains("torch has no hysteresis"));
   CHECK_THROWS(settings_of({.policy = "layerwise"}, 65536));
   CHECK_THROWS(settings_of({.policy = "tourch"}, 65536));
+}
+
+TEST_CASE("a scale that is set is what a setting begins with, and not the trace's") {
+  const auto scale_of = [](const std::string& policy, const std::string& variant, const char* key) {
+    Sweep sweep{.policy = policy, .variant = variant};
+    sweep.parameters.set(key, 128.0);
+    const rule::RunningState start = settings_of(sweep, 65536).front().start;
+    return rule::scale_of(start.policy.id, start.state);
+  };
+  CHECK(scale_of("torch", "", "init_scale") == 128);
+  CHECK(scale_of("apex", "", "loss_scale") == 128);
+  CHECK(scale_of("deepspeed", "static", "scale") == 128);
+  CHECK(scale_of("megatron", "constant", "loss_scale") == 128);
+  CHECK(scale_of("torch", "", "growth_interval") == 65536);
+  const rule::RunningState above = settings_of({.policy = "torch", .floors = {1024}}, 128).front().start;
+  CHECK(rule::scale_of(above.policy.id, above.state) == 1024);
+}
+
+TEST_CASE("where a run may have begun with several scales the answer holds for each") {
+  tests::MadeRun made;
+  made.norm(1024, 1.0F, 1).norm(1024, 1.0F).norm(1024, 1.0F);
+  const Simulation answer =
+      simulation_of(made.trace(), nullptr, {.targets = {}, .sweep = {.policy = "megatron", .hysteresis = {1}}});
+  REQUIRE(answer.runs.size() == 1);
+  const Simulated& result = answer.runs.front().result;
+  CHECK(result.mean_log2.least <= (10 + 9 + 9) / 3.0);   // 1024, and down at once
+  CHECK(result.mean_log2.most >= (11 + 10 + 10) / 3.0);  // 2048, and down to what is told
+}
+
+TEST_CASE("a gradient overflows float16 where it rounds to infinity, and not before") {
+  tests::MadeRun made, largest;
+  largest.sample(1, 65519).sample(2, 65521);
+  const ObservedRun run = observe(made.overflow(2, 1).overflow(2, 1).clean(1).trace(), 0, &largest.trace());
+  REQUIRE(run.steps.size() == 3);
+  CHECK(run.steps[0].clean_to >= 1);
+  CHECK(run.steps[1].overflow_from <= 1);
 }
 
 namespace {

@@ -59,6 +59,9 @@ TEST_CASE("what is wrong is named with what is allowed") {
   CHECK_THAT(refusal(R"({"policy":"torch","device":"cuda:1234"})"), Contains("cuda:0, cuda:1"));
   CHECK_THAT(refusal(R"({"policy":"torch","device":"tpu"})"), Contains("no device \"tpu\""));
   CHECK_THAT(refusal(R"({"policy":"torch","floor":8,"ceiling":4})"), Contains("floor is above ceiling"));
+  CHECK_THAT(refusal(R"({"policy":"torch","floor":3.5e38})"), Contains("floor 3.5e+38 is more than torch can hold"));
+  CHECK_THAT(refusal(R"({"policy":"jmp","dtype":"float16","loss_scale":1024,"min_loss_scale":1,"floor":70000})"),
+             Contains("is more than jmp can hold"));
   CHECK_THAT(refusal(R"({"policy":"deepspeed","variant":"sideways"})"), Contains("zero, fused, unfused, static"));
 }
 

@@ -98,6 +98,26 @@ TEST_CASE("a table has steps wherever their column stands, and empty cells where
   CHECK(steps[1].after == 2048.0);
 }
 
+TEST_CASE("a series of 0 and 1 tells which steps overflowed, as words do, and counts do not") {
+  const auto skipped = [](const std::string& name, std::initializer_list<const char*> cells) {
+    std::string table = "step,loss_scale," + name + "\n";
+    int step = 0;
+    for (const char* cell : cells) table += std::to_string(++step) + ",1024.0," + cell + "\n";
+    std::vector<bool> told;
+    for (const TraceStep& each : trace_of({{"metrics.csv", table}}).steps) told.push_back(each.overflow == true);
+    return told;
+  };
+  using Told = std::vector<bool>;
+  CHECK(skipped("overflow", {"0", "1", "0"}) == Told{false, true, false});
+  CHECK(skipped("train/found_inf", {"0.0", "1.0", "1.0"}) == Told{false, true, true});
+  CHECK(skipped("is_overflow", {"FALSE", "TRUE", "no", "yes"}) == Told{false, true, false, true});
+  CHECK(skipped("overflow", {"0", "1", "nan", "0"}) == Told{false, true, false, false});
+  CHECK(skipped("overflow", {"0", "1", "1", "2"}) == Told{false, false, false, false});  // so far
+  CHECK(skipped("skipped", {"0", "1", "1", "1"}) == Told{false, false, false, false});   // perhaps so far
+  CHECK(skipped("skipped", {"0", "1", "0", "1"}) == Told{false, true, false, true});
+  CHECK(skipped("step_skipped", {"0", "1", "1"}) == Told{false, true, true});
+}
+
 TEST_CASE("lines of JSON as Python writes them, with lines of other kinds and a torn one") {
   const auto trace = trace_of({{"metrics.jsonl",
                                 "{\"step\": 1, \"loss\": NaN, \"loss_scale\": 32768.0, \"skipped\": true}\n\n"
