@@ -144,6 +144,38 @@ TEST_CASE("a tensor whose storage's key another one fetches from the memo is not
   CHECK_THROWS_AS(edited(image, "a", 1024), Error);
 }
 
+TEST_CASE("a tensor that is described by the very parts of another one is not parted from it") {
+  Writer writer(Memo::binary);
+  const std::string first = writer.scalar(0);
+  std::string id = first.substr(first.find("((") + 1);
+  id.resize(id.find('Q') + 1);  // ( "storage" class key device count TUPLE BINPUT BINPERSID
+  const std::string slot = id.substr(id.size() - 2, 1);
+  const std::string arguments = first.substr(first.find("(("), first.rfind("tq") - first.find("(("));
+  const std::string arguments_slot = first.substr(first.rfind("tq") + 2, 1);
+  for (const auto& [written, fetched] :
+       {std::pair{id, "h" + slot + "Q"}, {arguments + "tq" + arguments_slot, "h" + arguments_slot}}) {
+    std::string second = first;
+    const std::size_t at = second.find(written);
+    REQUIRE(at != std::string::npos);
+    second.replace(at, written.size(), fetched);
+    const Bytes image = archive_of(Writer(Memo::binary).pickle(first, second));
+    REQUIRE(value_of(*open_image(image), "b") == 1);
+    for (const std::string_view key : {"a", "b"}) CHECK_THROWS_AS(edited(image, key, 1024), Error);
+  }
+}
+
+TEST_CASE("an array that is filled with the very state of another one is not changed along with it") {
+  const std::string made = "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(K\0tC\1btR"s;
+  const std::string type = "cnumpy\ndtype\n(X\2\0\0\0f4\x89\x88tR(K\3X\1\0\0\0<NNNK\0K\0K\0tb"s;
+  const std::string state = "(K\1(K\1t" + type + "\x89" + "C\4\0\0\x80\x3ftq\x40"s;
+  const auto pickle = [&](const std::string& second) {
+    return bytes_of("\x80\3}(X\1\0\0\0a"s + made + state + "bX\1\0\0\0b"s + made + second + "bu."s);
+  };
+  CHECK(value_of(*open_image(edited(pickle(state), "a", 2)), "b") == 1);
+  REQUIRE(value_of(*open_image(pickle("h\x40")), "b") == 1);
+  CHECK_THROWS_AS(edited(pickle("h\x40"), "a", 2), Error);
+}
+
 TEST_CASE("a storage of its own is described by as many elements as it has") {
   Writer writer(Memo::binary);
   const Bytes image = archive_of(writer.pickle(writer.scalar(1), writer.scalar(1)));

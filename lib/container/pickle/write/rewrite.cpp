@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <utility>
@@ -203,6 +204,8 @@ class Rewriter {
 
   void add_array(const NodeChange& change) {
     holders_.require_one(change.node, change);
+    const NodeId state = tree_.state(change.node);
+    require_one_of_each({state != nowhere ? state : tree_.arguments(change.node)}, change);
     const Tensor array = tensors_.describe(change.node);
     const NodeId data = tensors_.array_bytes(change.node);
     Bytes contents(as_bytes(tree_.text(data)).begin(), as_bytes(tree_.text(data)).end());
@@ -301,8 +304,24 @@ class Rewriter {
     return *layout_;
   }
 
+  /// What a description is made of changes along with it.
+  void require_one_of_each(std::initializer_list<NodeId> parts, const NodeChange& change) const {
+    for (const NodeId part : parts) {
+      if (part != nowhere) holders_.require_one(part, change);
+    }
+  }
+
+  /// A description that was left unread (tensor_pattern.hpp) has no part that is fetched.
+  void require_own_description(const NodeChange& change) const {
+    const NodeId arguments = tree_.arguments(change.node);
+    if (arguments == nowhere) return;
+    const NodeId storage = tree_.items(arguments)[0], offset = tree_.items(arguments)[1];
+    require_one_of_each({arguments, storage, tree_.arguments(storage), offset}, change);
+  }
+
   /// The elements in a storage that the file does not have yet.
   void move(const NodeChange& change, Bytes elements) {
+    require_own_description(change);
     const std::uint64_t size = elements.size();
     const std::string key = new_storage(std::move(elements), change.meaning);
     if (!detacher_) detacher_.emplace(pickle_, begin_, layout());
@@ -363,7 +382,7 @@ class Rewriter {
     const NodeId arguments = tree_.arguments(change.node);
     if (arguments != nowhere) {
       const NodeId shape = tree_.items(arguments)[2];
-      holders_.require_one(shape, change);
+      require_one_of_each({arguments, shape}, change);
       return tree_.span(tree_.items(shape)[0]).offset;
     }
     const auto pattern = read_tensor_pattern(tree_.bytes(), tree_.span(change.node).offset);
@@ -466,10 +485,11 @@ class Rewriter {
 
   /// One number of a tensor's sizes (argument 2) or strides (argument 3).
   void set_number(const NodeChange& change, std::size_t argument, std::size_t index, std::int64_t number) {
-    const NodeId tuple = tree_.items(tree_.arguments(change.node))[argument];
+    const NodeId arguments = tree_.arguments(change.node);
+    const NodeId tuple = tree_.items(arguments)[argument];
     const NodeId old = tree_.items(tuple)[index];
     if (tree_.integer(old).value == number) return;
-    holders_.require_one(tuple, change);
+    require_one_of_each({arguments, tuple}, change);
     add_value({change.node, Integer{number, {}}, change.meaning}, tree_.span(old), [&](const PickleOp& op) {
       return encode_like(op, Integer{number, {}});
     });
