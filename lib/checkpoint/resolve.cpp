@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
+#include "lib/base/error.hpp"
 #include "lib/checkpoint/run_folders.hpp"
 #include "lib/checkpoint/run_pointers.hpp"
 #include "lib/checkpoint/saves.hpp"
@@ -18,9 +21,42 @@ constexpr std::string_view inner_folder = "checkpoints";
 /// A run of a run (a Trainer's folder with a DeepSpeed pointer in it), not more.
 constexpr int most_steps = 4;
 
+/// What a folder in torch's distributed format writes last.
+constexpr std::string_view last_in_folder = ".metadata";
+
+/// When the file, or the last one of the folder, was written. Stores and callers of the library do not say.
+std::optional<std::pair<std::int64_t, std::int64_t>> written_at(const Files& files, const std::string& path) {
+  try {
+    const bool is_folder = files.type(path) == FileType::folder;
+    const auto opened = files.open(is_folder ? fmt::format("{}/{}", path, last_in_folder) : path);
+    const auto* file = dynamic_cast<const FileSource*>(opened.get());
+    if (file == nullptr) return std::nullopt;
+    return std::pair<std::int64_t, std::int64_t>(file->status().st_mtim.tv_sec, file->status().st_mtim.tv_nsec);
+  } catch (const Error&) {
+    return std::nullopt;  // whoever reads it tells of it
+  }
+}
+
+/// Of several with an equal right to be the last save the one that was written last.
+void settle(const Files& files, const std::string& directory, Saves& saves) {
+  if (saves.rivals.size() < 2) return;
+  std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::string>> written;
+  for (const std::string& name : saves.rivals) {
+    const auto at = written_at(files, fmt::format("{}/{}", directory, name));
+    if (at) written.emplace_back(*at, name);
+  }
+  if (written.size() < saves.rivals.size()) {
+    saves.why = fmt::format("one of {}, the newest of which is {}", saves.rivals.size(), saves.why);
+    return;
+  }
+  saves.last = std::ranges::max(written).second;
+  saves.why += fmt::format(", the newest of {} that it may be", saves.rivals.size());
+}
+
 std::optional<std::string> by_name(const Files& files, const std::string& directory, std::vector<Finding>& findings) {
-  const auto saves = saves_among(files.list(directory));
+  auto saves = saves_among(files.list(directory));
   if (!saves) return std::nullopt;
+  settle(files, directory, *saves);
   findings.push_back({Severity::note, "run-directory",
                       fmt::format("a run of {} checkpoints: {} is {}", saves->count, saves->last, saves->why), "", ""});
   return saves->last;

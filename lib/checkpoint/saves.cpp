@@ -50,11 +50,14 @@ std::optional<Saves> of_trainer(const std::vector<std::string>& names) {
 std::optional<Saves> saves_among(const std::vector<FileEntry>& entries) {
   std::vector<std::string> all;
   std::vector<std::string> of_torch;
+  std::vector<std::string> folders;
   for (const FileEntry& entry : entries) {
+    if (entry.type == FileType::folder && is_torch_file(entry.name)) folders.push_back(entry.name);
     if (entry.type != FileType::file || entry.name.front() == '.') continue;
     all.push_back(entry.name);
     if (is_torch_file(entry.name)) of_torch.push_back(entry.name);
   }
+  if (all.empty() && folders.size() > 1) return of_trainer(folders);
   if (of_torch.empty()) return all.size() > 1 ? of_trainer(all) : std::nullopt;
   if (of_torch.size() == 1) return std::nullopt;
   const auto saves = of_trainer(of_torch);

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "lib/base/glob.hpp"
+#include "lib/base/text.hpp"
+#include "lib/dialect/python_source.hpp"
+#include "lib/dialect/trainer.hpp"
 #include "lib/tree/path.hpp"
 
 namespace tare {
@@ -50,6 +54,24 @@ void add_from(std::vector<ConfiguredValue>& values, std::span<const std::string_
   }
 }
 
+/// A float as Python's source has it: an int is none.
+std::optional<double> python_float(std::string_view text) {
+  return text.find_first_of(".e") == text.npos ? std::nullopt : parse_number(text);
+}
+
+std::optional<ConfiguredValue> value_in_text(const ConfigurationText& row, const Tree& tree) {
+  const NodeId node = at_keys(tree, row.at);
+  if (node == nowhere || tree.kind(node) != Kind::string) return std::nullopt;
+  tree.take_steps(tree.text(node).size());
+  const auto values = keyword_values(tree.text(node), row.statements, row.keyword);
+  if (values.empty() || std::ranges::any_of(values, [&](auto one) { return one != values.front(); })) {
+    return std::nullopt;
+  }
+  const auto number = python_float(values.front());
+  if (!number) return std::nullopt;
+  return ConfiguredValue{row.key, std::string(row.at) + ": " + std::string(row.keyword), Value{*number, "float"}};
+}
+
 /// Each once: a framework's dialects share them.
 std::vector<const ConfigurationPlaces*> all_places() {
   std::vector<const ConfigurationPlaces*> all;
@@ -76,6 +98,10 @@ std::vector<ConfiguredValue> configuration_of(const FoundScaler& scaler, const T
   if (file.configuration != nullptr) {
     add_from(values, places.beside, places.keys, *file.configuration, file.configuration->root,
              [] { return std::string(); });
+  }
+  for (const ConfigurationText& row : places.texts) {
+    if (!glob_matches(row.path, scaler.path)) continue;
+    if (auto value = value_in_text(row, tree)) values.push_back(*std::move(value));
   }
   std::erase_if(values, [&](const ConfiguredValue& value) {
     const auto role = parse_role(value.key);

@@ -127,11 +127,24 @@ struct ConfigurationKey {
   std::string_view key;   ///< as ConfiguredValue has it
 };
 
+/// The key of a scale that the run's configuration sets after each step, whatever the state says.
+inline constexpr std::string_view static_scale_key = "static_scale";
+
+/// A configuration that is stored as Python's source, for the states at one place.
+struct ConfigurationText {
+  std::string_view path;                         ///< of such a state, or its beginning where it ends with a star
+  std::string_view at;                           ///< of the text, from the root, with dots between keys
+  std::span<const std::string_view> statements;  ///< those that assign one of these names
+  std::string_view keyword;                      ///< which is given a float there: the same wherever it is given
+  std::string_view key;                          ///< as ConfiguredValue has it
+};
+
 /// Where the framework keeps its configuration: keys with dots between them. A list of one item is seen through.
 struct ConfigurationPlaces {
   std::span<const std::string_view> around = {};  ///< from a map around the state
   std::span<const std::string_view> beside = {};  ///< from the configuration of the file (Keras')
   std::span<const ConfigurationKey> keys = {};
+  std::span<const ConfigurationText> texts = {};
 };
 
 // ---- its files
@@ -152,6 +165,7 @@ struct KeptAt {
   std::string_view root_key;  ///< a key that is at the file's root too; empty: no matter
   std::string_view trainer;
   Authority authority = Authority::every_rank;
+  std::string_view other_root_key = {};  ///< one more
 };
 
 /// Where there is nothing, or None, if the scaler is off.

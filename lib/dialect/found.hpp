@@ -93,6 +93,9 @@ struct GrowthOutlook {
   std::string sentence;                     ///< for a reader: "next growth after 1958 clean steps"
 };
 
+/// The scale that the run's configuration sets after each step, whatever the state says; null where it sets none.
+const ConfiguredValue* static_scale(const FoundScaler& scaler);
+
 /// Whether its rule never moves the scale. DeepSpeed's update_scale never looks at the attribute `dynamic`: a pickled
 /// scaler that counts steps is one of a class that moves it.
 bool is_static(const FoundScaler& scaler);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lib/base/text.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/dialect/found.hpp"
 
@@ -80,7 +81,13 @@ GrowthOutlook by_steps(const FoundScaler& scaler) {
 
 }  // namespace
 
+const ConfiguredValue* static_scale(const FoundScaler& scaler) {
+  const auto found = std::ranges::find(scaler.configuration, static_scale_key, &ConfiguredValue::key);
+  return found == scaler.configuration.end() ? nullptr : &*found;
+}
+
 bool is_static(const FoundScaler& scaler) {
+  if (static_scale(scaler) != nullptr) return true;
   for (const Field& field : scaler.fields) {  // a word, as mmcv has it
     const auto* word = std::get_if<std::string>(&field.value.data);
     if (field.role == Role::dynamic && word != nullptr && *word == "static") return true;
@@ -91,6 +98,11 @@ bool is_static(const FoundScaler& scaler) {
 }
 
 GrowthOutlook growth_outlook(const FoundScaler& scaler) {
+  if (const ConfiguredValue* anew = static_scale(scaler)) {
+    return {{},
+            fmt::format("static: set to {} after each step, as the configuration says: change it there",
+                        float_text(anew->value.as_double()))};
+  }
   if (is_static(scaler)) return {{}, "static: the scale does not move"};
   switch (scaler.dialect->growth) {
     case Growth::when_equal:

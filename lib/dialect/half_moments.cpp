@@ -6,6 +6,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
+#include "lib/dialect/trainer.hpp"
 
 namespace tare {
 namespace {
@@ -51,9 +52,19 @@ std::optional<double> eps_of(const Tree& tree) {
   return least;
 }
 
+/// By a trainer that loads it into float32 again.
+bool is_halved_in_file_alone(const Tree& tree) {
+  return std::ranges::any_of(trainers(), [&](const Trainer* trainer) {
+    const auto& keys = trainer->halves_optimizer;
+    return !keys.empty() &&
+           std::ranges::all_of(keys, [&](std::string_view key) { return at_keys(tree, key) != nowhere; });
+  });
+}
+
 }  // namespace
 
 std::optional<Finding> told_of_half_moments(const Tree& tree) {
+  if (is_halved_in_file_alone(tree)) return std::nullopt;
   const std::optional<double> eps = eps_of(tree);
   if (!eps || *eps > rounds_to_zero) return std::nullopt;
   const Moments moments = moments_of(tree);
@@ -61,9 +72,9 @@ std::optional<Finding> told_of_half_moments(const Tree& tree) {
   return Finding{
       Severity::warning, "adam-half",
       fmt::format("{} of {} second moments ({}) are float16, where squares below 2^-25 are 0, and so is the "
-                  "optimizer's eps of {}: such updates are divided by 0 (by eps alone where a fused kernel "
-                  "makes them); keep the optimizer's state in float32 or bfloat16, or give it an eps of 1e-7 "
-                  "or more",
+                  "optimizer's eps of {}: where the parameters are float16 too (load_state_dict casts to their type), "
+                  "such updates are divided by 0 (by eps alone where a fused kernel makes them); keep the optimizer's "
+                  "state in float32 or bfloat16, or give it an eps of 1e-7 or more",
                   moments.in_half, moments.count, second_moment, float_text(*eps)),
       "", ""};
 }

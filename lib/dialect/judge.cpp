@@ -28,6 +28,14 @@ std::optional<Symptom> of_scale(double scale) {
   return std::nullopt;
 }
 
+std::optional<Symptom> of_static(const FoundScaler& scaler, double scale) {
+  const ConfiguredValue* anew = static_scale(scaler);
+  if (anew == nullptr || anew->value.as_double() == scale) return std::nullopt;
+  return Symptom{"scale-set-anew", fmt::format("scale {} lasts one step: the configuration ({}) sets it to {} after "
+                                               "each; change it there",
+                                               float_text(scale), anew->from, float_text(anew->value.as_double()))};
+}
+
 std::optional<Symptom> of_smallness(const FoundScaler& scaler, double scale) {
   if (scale >= 1) return std::nullopt;
   const char* way = is_static(scaler) ? "" : ", the run has overflowed for long";
@@ -114,6 +122,7 @@ std::optional<Symptom> symptom(const FoundScaler& scaler, Role role, const Field
   switch (role) {
     case Role::scale: {
       auto sick = of_scale(value);
+      if (!sick) sick = of_static(scaler, value);
       if (!sick) sick = of_bounds(scaler, value);
       if (!sick) sick = of_smallness(scaler, value);
       return sick ? sick : of_power(scaler, value);

@@ -19,11 +19,15 @@ bool fits(std::string_view pattern, std::string_view text) {
 }  // namespace
 
 KnownPlace place_of(const FoundScaler& scaler, const FileContext& file, const Tree& tree) {
-  if (const ReleaseKey* row = release_key_of(scaler)) return {place_under(*row), Authority::every_rank};
   const NodeId root = tree.fields(tree.root);
+  if (const ReleaseKey* row = release_key_of(scaler)) {
+    const bool is_replaced = !row->replaced_by.empty() && tree.find(root, row->replaced_by) != nowhere;
+    return {place_under(*row), is_replaced ? Authority::no_rank : Authority::every_rank};
+  }
   const auto is_it = [&](const KeptAt& place) {
     return fits(place.path, scaler.path) && (place.file.empty() || fits(place.file, file_name(file.name))) &&
-           (place.root_key.empty() || tree.find(root, place.root_key) != nowhere);
+           (place.root_key.empty() || tree.find(root, place.root_key) != nowhere) &&
+           (place.other_root_key.empty() || tree.find(root, place.other_root_key) != nowhere);
   };
   const auto found_in = [&](std::span<const KeptAt> places) -> const KeptAt* {
     const auto place = std::ranges::find_if(places, is_it);

@@ -21,6 +21,7 @@ struct ReleaseKey {
   std::string_view since;        ///< "1.6", its first release; empty: from the beginning
   std::string_view until;        ///< "1.8", its last one; empty: to the newest
   std::string_view key;          ///< "NativeMixedPrecisionPlugin"
+  std::string_view replaced_by;  ///< a key whose state these releases load after it, where it is there; empty: none
   bool holds_several = false;    ///< several states, each under a key of its own below that
 };
 

@@ -13,6 +13,8 @@ struct Saves {
   std::string last;  ///< the file's name
   std::size_t count = 0;
   std::string why;  ///< "what Lightning's ckpt_path=\"last\" loads"
+  /// All whose names have that right, where several do: it is that of the one written last, and `last` is any of them.
+  std::vector<std::string> rivals = {};
 };
 
 /// The number behind `key` in "epoch=1-step=20.ckpt".

@@ -159,7 +159,9 @@ struct Trainer {
   DistributedFolder distributed = {};
   /// Its checkpoints without a scaler: keys with dots between them, all of which are there and not False.
   std::span<const std::string_view> marks = {};
-  std::string_view marked_file = {};  ///< the file of those; a star stands for anything; empty: any
+  /// Keys that are all in its files, whose optimizer's floats are float16 in the file alone.
+  std::span<const std::string_view> halves_optimizer = {};
+  std::string_view marked_file = {};  ///< the file of its marks; a star stands for anything; empty: any
   std::string_view dialect = {};      ///< every state of that dialect is its own
   std::string_view version_at = {};   ///< keys with dots between them
   std::span<const Resume> resumes = {};

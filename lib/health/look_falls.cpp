@@ -52,11 +52,37 @@ std::size_t top_of_way_down(const Examination& run, std::size_t bottom) {
   return top;
 }
 
+/// Whether each overflow of the stretch is told, or shows: a scale that is told now and then may have risen between.
+bool is_counted(const Stretch& stretch) {
+  return stretch.is_told || (stretch.first.step && stretch.steps == stretch.overflows);
+}
+
+struct Overflows {
+  std::uint64_t count = 0;
+  bool is_least = false;
+
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{}{} overflow{}", is_least ? "at least " : "", count, count == 1 ? "" : "s");
+  }
+};
+
+/// Points without numbers tell of no steps, but of how far down it went.
+Overflows overflows_of(const Course& course, const Fall& fall) {
+  Overflows overflows{fall.overflows, false};
+  for (std::size_t i = fall.first; i <= fall.last; ++i) {
+    overflows.is_least = overflows.is_least || (course.stretches[i].overflows > 0 && !is_counted(course.stretches[i]));
+  }
+  if (overflows.is_least) {
+    overflows.count = std::max(overflows.count, static_cast<std::uint64_t>(std::ceil(fall.octaves() - 0.01)));
+  }
+  return overflows;
+}
+
 std::string fall_text(const Course& course, const Fall& fall) {
   const bool is_counted = course.stretches[fall.first].first.step.has_value();
   const char* few = !is_counted ? " without a growth between them" : fall.is_in_a_row() ? " in a row" : "";
-  return fmt::format("{} overflow{}{} took the scale from {} to {}{}", fall.overflows, fall.overflows == 1 ? "" : "s",
-                     few, float_text(fall.top), float_text(fall.bottom),
+  return fmt::format("{}{} took the scale from {} to {}{}", overflows_of(course, fall).text(), few,
+                     float_text(fall.top), float_text(fall.bottom),
                      course.stretches[fall.last].is_fatal ? ", where the run ended" : "");
 }
 
@@ -131,23 +157,24 @@ void look_for_stuck(const Examination& run, std::vector<Symptom>& found) {
 }
 
 void look_for_search(const Examination& run, std::vector<Symptom>& found) {
-  std::uint64_t overflows = 0;
+  Overflows overflows;
   const Fall* first = nullptr;
   const Fall* last = nullptr;
   for (const Fall& fall : run.course.falls) {
     if (!is_search(run, fall)) continue;
-    overflows += fall.overflows;
+    const Overflows more = overflows_of(run.course, fall);
+    overflows.count += more.count;
+    overflows.is_least = overflows.is_least || more.is_least;
     first = first == nullptr ? &fall : first;
     last = &fall;
   }
   if (first == nullptr) return;
-  found.push_back(
-      {"initial-search",
-       fmt::format("the run began with {} overflow{} that took the scale from {} to {}: dynamic scaling looks for its "
-                   "scale so",
-                   overflows, overflows == 1 ? "" : "s", float_text(first->top), float_text(last->bottom)),
-       run.course.stretches[first->first].first,
-       {{"overflows", static_cast<double>(overflows)}, {"from", first->top}, {"to", last->bottom}}});
+  found.push_back({"initial-search",
+                   fmt::format("the run began with {} that took the scale from {} to {}: dynamic scaling looks for its "
+                               "scale so",
+                               overflows.text(), float_text(first->top), float_text(last->bottom)),
+                   run.course.stretches[first->first].first,
+                   {{"overflows", static_cast<double>(overflows.count)}, {"from", first->top}, {"to", last->bottom}}});
 }
 
 void look_for_falling(const Examination& run, std::vector<Symptom>& found) {

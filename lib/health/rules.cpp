@@ -152,6 +152,8 @@ constexpr auto table = std::to_array<Rule>({
      "`tare edit CHECKPOINT growth_factor=2`"},
     {"backoff-factor-out-of-range", Severity::warning, LooksAt::state, "a back-off factor outside (0, 1)",
      "`tare edit CHECKPOINT backoff_factor=0.5`"},
+    {"scale-set-anew", Severity::warning, LooksAt::state, "the run's configuration sets another scale after each step",
+     "Change the loss scale in the configuration"},
     {"dynamic-without-effect", Severity::warning, LooksAt::state,
      "a flag says static, and the class moves the scale all the same", ""},
     {"fields-disagree", Severity::warning, LooksAt::state, "two fields that hold one value hold different ones",

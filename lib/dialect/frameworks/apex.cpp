@@ -81,6 +81,7 @@ constexpr auto apex_each_flag = std::to_array<Flag>({
 constexpr Flags apex_flags{"amp.initialize(..., ", ", ", ")", apex_each_flag};
 constexpr auto amp_places = std::to_array<KeptAt>({
     {"amp.*", "", "", "apex.amp"},
+    {"optimizer.apex_amp.*", "", "", "mmengine (ApexOptimWrapper)"},
 });
 constexpr auto apex_object_places = std::to_array<KeptAt>({
     {"*", "", "", "apex.fp16_utils.FP16_Optimizer"},

@@ -24,9 +24,12 @@ constexpr auto deepspeed_part_fields = std::to_array<FieldRule>({
     {"scale_window", Role::growth_interval},
 });
 
+// Before 0.4.0 no version is saved, but what else its engine saves at the root. Source: deepspeed/runtime/engine.py,
+// _save_checkpoint (0.3.16).
+constexpr auto deepspeed_root_keys =
+    std::to_array<std::string_view>({"ds_version", "ds_config", "csr_tensor_module_names", "dp_world_size"});
 // FP16_UnfusedOptimizer keeps its float32 weights under this key; the fused one flattens them, in fp32_groups_flat.
 constexpr auto optimizer_keys = std::to_array<std::string_view>({"fp32_groups"});
-constexpr auto deepspeed_root_keys = std::to_array<std::string_view>({"ds_version", "ds_config"});
 
 constexpr auto part_settings = std::to_array<Setting>({
     {Role::growth_tracker, "DeepSpeed counts from last_overflow_step: edit that, or step."},
@@ -192,9 +195,12 @@ constexpr auto deepspeed_sizes = std::to_array<StoredSize>({
     {&RankSizes::zero_stage, "ds_config.zero_optimization.stage"},
     {&RankSizes::partitions, "optimizer_state_dict.partition_count"},
 });
+/// As they were called before the 18th of March 2021 (0.3.13).
+constexpr std::string_view old_optimizer_files = "zero_pp_rank*_mp_rank*optim_states.pt";
 constexpr auto deepspeed_rank_files = std::to_array<RankFiles>({
     {"zero_pp_rank*_mp_rank*_optim_states.pt", {&RankSizes::partitions, &RankSizes::model}},
     {"bf16_zero_pp_rank*_mp_rank*_optim_states.pt", {&RankSizes::partitions, &RankSizes::model}},
+    {old_optimizer_files, {&RankSizes::partitions, &RankSizes::model}},
     {"zero_pp_rank*_mp_rank*_model_states.pt", {&RankSizes::partitions, &RankSizes::model}},
     {"mp_rank*_model_states.pt", {&RankSizes::model}},
 });
@@ -217,7 +223,7 @@ std::map<std::string, Kinds> kinds_in(std::span<const std::string> paths) {
     const std::string folder(folder_of_group(*group));
     const std::string_view name = std::string_view(*group).substr(folder.size());
     const bool is_model = name == "mp_rank*_model_states.pt" || name == "zero_pp_rank*_mp_rank*_model_states.pt";
-    const bool is_optimizer = name.ends_with("zero_pp_rank*_mp_rank*_optim_states.pt");
+    const bool is_optimizer = name == old_optimizer_files || name.ends_with("zero_pp_rank*_mp_rank*_optim_states.pt");
     if (!is_model && !is_optimizer) continue;
     Kinds& kinds = folders[folder];
     if (kinds.first.empty()) kinds.first = path;

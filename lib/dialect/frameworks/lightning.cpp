@@ -16,9 +16,12 @@ namespace {
 constexpr std::string_view fsdp = "FSDP", sharded = "fairscale's sharded training",
                            fully_sharded = "fairscale's fully sharded training", apex = "apex.amp";
 
+constexpr std::string_view old_key = "native_amp_scaling_state";
+
 constexpr ReleaseKey lightning(std::string_view with, std::string_view since, std::string_view until,
                                std::string_view key) {
   const bool is_apex = with == apex;
+  const bool loads_old_key = with.empty() && !since.empty();
   return {"lightning",
           "Lightning",
           "pytorch-lightning_version",
@@ -27,11 +30,12 @@ constexpr ReleaseKey lightning(std::string_view with, std::string_view since, st
           since,
           until,
           key,
+          loads_old_key ? old_key : std::string_view(),
           is_apex};
 }
 
 constexpr auto keys_by_release = std::to_array<ReleaseKey>({
-    lightning("", "", "1.5", "native_amp_scaling_state"),
+    lightning("", "", "1.5", old_key),
     lightning("", "1.6", "1.8", "NativeMixedPrecisionPlugin"),
     lightning("", "1.9", "2.1.0", "MixedPrecisionPlugin"),
     lightning("", "2.1.1", "", "MixedPrecision"),
@@ -45,6 +49,11 @@ constexpr auto keys_by_release = std::to_array<ReleaseKey>({
     lightning(apex, "1.6", "1.9", "ApexMixedPrecisionPlugin"),
 });
 
+bool has_release_key(const Tree&, const std::deque<FoundScaler>& scalers) {
+  return std::ranges::any_of(scalers, [](const FoundScaler& one) { return release_key_of(one) != nullptr; });
+}
+
+constexpr auto of_lightning = std::to_array<Condition>({{.keys = "pytorch-lightning_version"}, {.keys = "state_dict"}});
 constexpr auto with_apex = std::to_array<Condition>({{.keys = "ApexMixedPrecisionPlugin"}});
 constexpr auto with_old_apex = std::to_array<Condition>({{.keys = "amp_scaling_state"}});
 constexpr std::string_view fails_with_apex =
@@ -55,6 +64,8 @@ constexpr auto marks = std::to_array<std::string_view>({"pytorch-lightning_versi
 constexpr auto resumes = std::to_array<Resume>({
     {.since = "1.6",
      .stored = Resume::Stored::yes,
+     .needs = of_lightning,
+     .is_about = has_release_key,
      .what = "keeps it under a key that other releases do not look for: those say nothing and start anew at 65536",
      .helps = "tare migrate --rename lightning:VERSION",
      .source = "pytorch_lightning/trainer/connectors/checkpoint_connector.py, restore_precision_plugin_state",
@@ -85,14 +96,18 @@ bool is_lightning(const std::string& name) {
   return name.ends_with(".ckpt") && (number_behind(name, "epoch=") || number_behind(name, "step="));
 }
 
-/// `epoch=1-step=20.ckpt`, with or without a `last.ckpt`.
+/// As ModelCheckpoint(save_last=True) names it, too: `last-v1.ckpt`, and by a CHECKPOINT_NAME_LAST of the user's.
+bool is_last_of_lightning(const std::string& name) {
+  return name == "last.ckpt" || is_named("last-v#.ckpt", name) || (name.starts_with("last") && is_lightning(name));
+}
+
+/// `epoch=1-step=20.ckpt`, with or without a `last.ckpt`. Source: pytorch_lightning/callbacks/model_checkpoint.py,
+/// _find_last_checkpoints, and trainer/connectors/checkpoint_connector.py, _parse_ckpt_path (2.5).
 std::optional<Saves> last_of_lightning(const std::vector<std::string>& names) {
-  const auto is_last = [](const std::string& name) { return name == "last.ckpt"; };
-  const auto last = std::ranges::find_if(names, is_last);
-  std::vector<std::string> others;
-  std::ranges::remove_copy_if(names, std::back_inserter(others), is_last);
-  if (others.empty() || !std::ranges::all_of(others, is_lightning)) return std::nullopt;
-  if (last != names.end()) return Saves{*last, names.size(), "what Lightning's ckpt_path=\"last\" loads"};
+  std::vector<std::string> lasts, others;
+  std::ranges::partition_copy(names, std::back_inserter(lasts), std::back_inserter(others), is_last_of_lightning);
+  if (names.size() < 2 || !std::ranges::all_of(others, is_lightning)) return std::nullopt;
+  if (!lasts.empty()) return Saves{lasts.front(), names.size(), "what Lightning's ckpt_path=\"last\" loads", lasts};
   for (const std::string_view key : {"step=", "epoch="}) {
     if (const auto name = highest_save(others, key)) return Saves{*name, names.size(), "the highest"};
   }

@@ -54,6 +54,10 @@ constexpr auto mmcv_templates = std::to_array<StateTemplate>({
      .path = "meta.fp16.loss_scaler"},
 });
 
+constexpr auto mmcv_untold = std::to_array<Condition>({
+    {.keys = "meta.fp16.loss_scaler.growth_interval"},
+    {.keys = "meta.config", .is = Condition::Is::unset},
+});
 constexpr auto mmcv_marks = std::to_array<std::string_view>({"meta.mmcv_version", "state_dict", "optimizer"});
 constexpr auto mmcv_resumes = std::to_array<Resume>({
     {.until = "1.3.5",
@@ -62,6 +66,14 @@ constexpr auto mmcv_resumes = std::to_array<Resume>({
      .helps = "1.3.6 and later keep it under meta.fp16.loss_scaler",
      .source = "open-mmlab/mmcv#1013",
      .was_run = true},
+    {.since = "1.3.6",
+     .stored = Resume::Stored::yes,
+     .needs = mmcv_untold,
+     .what = "may have a static scale, which is its hook's default (loss_scale=512.): the hook sets that after each "
+             "step, so that nothing grows and an edit lasts one step",
+     .helps = "look at fp16 = dict(loss_scale=...) in the run's configuration, which this file does not hold",
+     .source = "mmcv/runner/hooks/optimizer.py, Fp16OptimizerHook",
+     .why_read = "its scaler needs a GPU"},
 });
 
 }  // namespace

@@ -40,6 +40,7 @@ constexpr Flags nemo_flags{"", " ", "", nemo_each_flag};
 constexpr auto nemo_places = std::to_array<KeptAt>({
     {"MegatronHalfPrecisionPlugin", "", "", "NeMo (MegatronHalfPrecisionPlugin)"},
     {"MegatronMixedPrecisionPlugin", "", "", "NeMo (MegatronMixedPrecisionPlugin)"},
+    {"PipelineMixedPrecisionPlugin", "", "", "NeMo (PipelineMixedPrecisionPlugin)"},
     {"native_amp_scaling_state", "", "", "NeMo"},
     {"*", ".metadata", "", "NeMo"},
 });

@@ -7,7 +7,7 @@ namespace tare {
 namespace {
 
 constexpr auto open_clip_places = std::to_array<KeptAt>({
-    {"scaler", "", "name", "open_clip"},
+    {"scaler", "", "name", "open_clip", Authority::every_rank, "state_dict"},
 });
 constexpr auto open_clip_marks = std::to_array<std::string_view>({"name", "epoch", "state_dict", "optimizer"});
 constexpr auto open_clip_resumes = std::to_array<Resume>({

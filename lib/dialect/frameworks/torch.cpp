@@ -53,6 +53,17 @@ constexpr auto torch_places = std::to_array<KeptAt>({
     {"*", "__*", "", "a run that saves with torch.distributed.checkpoint", Authority::own_rank},
 });
 
+// OpenMMLab's trainers keep this state of a static scale, too, which they set anew after each step. Sources:
+// mmcv/runner/hooks/optimizer.py, Fp16OptimizerHook (1.7.2); mmengine/optim/optimizer/amp_optimizer_wrapper.py,
+// AmpOptimWrapper (0.10.7).
+constexpr auto mmcv_statements = std::to_array<std::string_view>({"fp16", "optimizer_config"});
+constexpr auto mmengine_statements = std::to_array<std::string_view>({"optim_wrapper"});
+constexpr auto torch_texts = std::to_array<ConfigurationText>({
+    {"meta.fp16.loss_scaler", "meta.config", mmcv_statements, "loss_scale", static_scale_key},
+    {"optimizer*loss_scaler", "meta.cfg", mmengine_statements, "loss_scale", static_scale_key},
+});
+constexpr ConfigurationPlaces torch_configuration{.texts = torch_texts};
+
 // Source: state_dict() of a scaler that is off, torch/amp/grad_scaler.py.
 constexpr auto torch_empty_at = std::to_array<EmptyAt>({
     {"", "scaler.pt"},
@@ -96,6 +107,7 @@ constinit const Dialect torch_state = {
     .growth = Growth::when_equal,
     .settings = torch_settings,
     .policies = torch_policies,
+    .configuration = &torch_configuration,
     .places = torch_places,
     .empty_at = torch_empty_at,
     .templates = torch_templates,

@@ -10,6 +10,8 @@ constexpr auto ultralytics_places = std::to_array<KeptAt>({
     {"scaler", "", "train_args", "ultralytics"},
 });
 constexpr auto ultralytics_marks = std::to_array<std::string_view>({"train_args.amp", "optimizer", "version"});
+// Source: ultralytics/utils/torch_utils.py, convert_optimizer_state_dict_to_fp16.
+constexpr auto ultralytics_halved = std::to_array<std::string_view>({"train_args", "optimizer", "ema"});
 constexpr auto ultralytics_resumes = std::to_array<Resume>({
     {.until = "8.3.202",
      .stored = Resume::Stored::no,
@@ -25,6 +27,7 @@ constinit const Trainer ultralytics_trainer = {
     .name = "ultralytics",
     .places = ultralytics_places,
     .marks = ultralytics_marks,
+    .halves_optimizer = ultralytics_halved,
     .version_at = "version",
     .resumes = ultralytics_resumes,
 };

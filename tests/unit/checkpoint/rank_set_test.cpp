@@ -142,3 +142,13 @@ TEST_CASE("what is expected has a name, of the others' form") {
   CHECK(absent_rank_files({"mp_rank_00/model_optim_rng.pt"}, {{"", megatron}}) ==
         std::vector<std::string>{"mp_rank_01/model_optim_rng.pt"});
 }
+
+TEST_CASE("of DeepSpeed's older names, too, the last rank is missed and all that belong together are counted") {
+  const std::vector<std::string> old = {"mp_rank_00_model_states.pt", "zero_pp_rank_0_mp_rank_00optim_states.pt"};
+  RankSizes sizes;
+  sizes.partitions = 2, sizes.data = 2, sizes.model = 1, sizes.zero_stage = 2;
+  CHECK(messages(old, sizes) ==
+        std::vector<std::string>{"2 rank files are expected and 1 there: not that of rank 1_0"});
+  CHECK(absent_rank_files(old, {{"", sizes}}) == std::vector<std::string>{"zero_pp_rank_1_mp_rank_00optim_states.pt"});
+  CHECK(messages({old[1]}, {}).size() == 1);  // the model's
+}

@@ -121,3 +121,52 @@ TEST_CASE("fairseq's configuration has values that no role stands for") {
   CHECK(get(state, "min_loss_scale") == StateValue(0.01));
   CHECK(find(state, "scale_window") == nullptr);
 }
+
+namespace {
+
+FoundScaler openmmlab(MadeTree& made, std::string_view key, std::string_view text, double scale) {
+  const NodeId state = made.map({{"loss_scaler", made.grad_scaler(scale)}});
+  const NodeId meta =
+      key == "config" ? made.map({{"config", made.text(text)}, {"fp16", state}}) : made.map({{"cfg", made.text(text)}});
+  made.tree.root = key == "config" ? made.map({{"meta", meta}}) : made.map({{"meta", meta}, {"optimizer", state}});
+  return only(made.tree, {"epoch_1.pth"});
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a static scale that OpenMMLab's configuration sets after each step does not grow, and an edit is warned of") {
+  for (const auto& [key, text] :
+       {std::pair{"config", "lr = 0.1\nfp16 = dict(loss_scale=512.)\n"},
+        std::pair{"config",
+                  "optimizer_config = dict(\n    type='Fp16OptimizerHook', loss_scale=512.0)\nfp16 = dict()\n"},
+        std::pair{"cfg", "optim_wrapper = dict(\n    loss_scale=512.0,\n    type='AmpOptimWrapper')\n"},
+        std::pair{"cfg", "optim_wrapper = {'type': 'AmpOptimWrapper', 'loss_scale': 512.0}"}}) {
+    INFO(text);
+    MadeTree made;
+    const FoundScaler kept = openmmlab(made, key, text, 512);
+    REQUIRE(static_scale(kept) != nullptr);
+    CHECK(growth_outlook(kept).sentence.starts_with("static: set to 512.0 after each step"));
+    CHECK(judge(kept).empty());
+    MadeTree other;
+    const auto findings = judge(openmmlab(other, key, text, 8));
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].code == "scale-set-anew");
+    CHECK(findings[0].message.starts_with("scale 8.0 lasts one step"));
+  }
+}
+
+TEST_CASE("a scale that moves by OpenMMLab's configuration, or of which it says nothing sure, is not called static") {
+  for (const auto& [key, text] :
+       {std::pair{"config", "fp16 = dict(loss_scale='dynamic')\n"},
+        std::pair{"config", "fp16 = dict(loss_scale=dict(init_scale=512., mode='dynamic'))\n"},
+        std::pair{"config", "other = dict(loss_scale=512.)\n"}, std::pair{"config", "fp16 = dict(loss_scale=512)\n"},
+        std::pair{"config", "fp16 = dict(my_loss_scale=512.)\n"}, std::pair{"config", "fp16 = dict(loss_scale"},
+        std::pair{"cfg", "optim_wrapper = dict(\n    a=dict(loss_scale=1.0),\n    b=dict(loss_scale='dynamic'))\n"}}) {
+    INFO(text);
+    MadeTree made;
+    const FoundScaler found = openmmlab(made, key, text, 512);
+    CHECK(static_scale(found) == nullptr);
+    CHECK(growth_outlook(found).clean_steps == 1995);
+  }
+}

@@ -309,13 +309,22 @@ TEST_CASE("whose place it is, is told by key, file and what is at the root") {
         Row{"native_amp_scaling_state", "last.ckpt", "epoch", "Lightning, 1.5 or older"},
         Row{"FSDPPrecisionPlugin", "last.ckpt", "epoch", "Lightning, 2.1.0, with FSDP"},
         Row{"MixedPrecisionPlugin", "last.ckpt", "epoch", "Lightning, 1.9 to 2.1.0"},
-        Row{"scaler", "checkpoint.pth", "reporter", "espnet"}, Row{"scaler", "best.pt", "train_args", "ultralytics"},
-        Row{"scaler", "mine.pt", "epoch", ""}}) {
+        Row{"scaler", "mine.pt", "name", ""}, Row{"scaler", "checkpoint.pth", "reporter", "espnet"},
+        Row{"scaler", "best.pt", "train_args", "ultralytics"}, Row{"scaler", "mine.pt", "epoch", ""}}) {
     MadeTree made;
     const auto answer =
         find_in(made, made.map({{row.key, made.grad_scaler()}, {row.beside, made.integer(1)}}), row.file);
     CHECK(answer.scalers.at(0).place == row.place);
   }
+  MadeTree of_nemo;
+  const NodeId state = of_nemo.map({{"_hysteresis_tracker", of_nemo.integer(1)},
+                                    {"scale", of_nemo.number(1024.0)},
+                                    {"growth_factor", of_nemo.number(2.0)},
+                                    {"backoff_factor", of_nemo.number(0.5)},
+                                    {"growth_interval", of_nemo.integer(1000)},
+                                    {"_growth_tracker", of_nemo.integer(5)}});
+  CHECK(find_in(of_nemo, of_nemo.map({{"PipelineMixedPrecisionPlugin", state}}), "a.ckpt").scalers.at(0).place ==
+        "NeMo (PipelineMixedPrecisionPlugin)");
   MadeTree alone;
   CHECK(find_in(alone, alone.grad_scaler(), "checkpoint-9/scaler.pt").scalers.at(0).place ==
         "accelerate, or the Hugging Face Trainer");
@@ -336,4 +345,52 @@ TEST_CASE("states that HDF5 keeps as numbered groups are all found, the first an
     REQUIRE(scaler.find("fields.scale") != nullptr);
     CHECK(scaler.find("fields.scale")->value.as_double() == 8);
   }
+}
+
+TEST_CASE("DeepSpeed that saved no version yet is told by what else its engine saves, and is not taken for apex") {
+  for (const char* key : {"csr_tensor_module_names", "dp_world_size"}) {
+    MadeTree made;
+    const NodeId optimizer = made.map({{"dynamic_loss_scale", made.flag(true)},
+                                       {"cur_scale", made.number(1024.0)},
+                                       {"cur_iter", made.integer(10)},
+                                       {"last_overflow_iter", made.integer(-1)},
+                                       {"scale_factor", made.number(2.0)},
+                                       {"scale_window", made.integer(1000)}});
+    const auto answer = find_in(made, made.map({{"optimizer", optimizer}, {key, made.integer(1)}}));
+    REQUIRE(answer.scalers.size() == 1);
+    CHECK(answer.scalers[0].place == "DeepSpeed without ZeRO");
+    CHECK(growth_outlook(answer.scalers[0]).clean_steps == 991);
+  }
+}
+
+TEST_CASE("a scaler below a key of several wrappers, and one of apex's, is mmengine's") {
+  MadeTree made;
+  const auto wrapper = [&] { return made.map({{"loss_scaler", made.grad_scaler()}}); };
+  const NodeId amp = made.map({{"loss_scale", made.number(1024.0)}, {"unskipped", made.integer(3)}});
+  const NodeId optimizer = made.map(
+      {{"generator", wrapper()}, {"discriminator", wrapper()}, {"apex_amp", made.map({{"loss_scaler0", amp}})}});
+  const auto answer = find_in(made, made.map({{"optimizer", optimizer}, {"message_hub", made.map({})}}));
+  REQUIRE(answer.scalers.size() == 3);
+  CHECK(answer.scalers[0].place == "mmengine (AmpOptimWrapper)");
+  CHECK(answer.scalers[1].place == "mmengine (AmpOptimWrapper)");
+  CHECK(answer.scalers[2].place == "mmengine (ApexOptimWrapper)");
+}
+
+TEST_CASE("a file with a name and a scaler is open_clip's only where a state_dict lies beside them") {
+  for (const bool has_weights : {true, false}) {
+    MadeTree made;
+    const NodeId root = made.map({{"name", made.text("resnet")},
+                                  {has_weights ? "state_dict" : "model", made.map({})},
+                                  {"scaler", made.grad_scaler()}});
+    CHECK(find_in(made, root).scalers.at(0).place == (has_weights ? "open_clip" : ""));
+  }
+}
+
+TEST_CASE("of two states of Lightning's the one that it loads last is the one that a run goes on with") {
+  MadeTree made;
+  const auto answer = find_in(
+      made, made.map({{"MixedPrecision", made.grad_scaler()}, {"native_amp_scaling_state", made.grad_scaler()}}));
+  REQUIRE(answer.scalers.size() == 2);
+  CHECK(answer.scalers[0].authority == Authority::no_rank);
+  CHECK(answer.scalers[1].authority == Authority::every_rank);
 }

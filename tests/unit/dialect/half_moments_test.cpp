@@ -51,3 +51,18 @@ TEST_CASE("moments without an eps beside them are not told") {
   made.tree.install(std::make_shared<OneType>("float16"));
   CHECK_FALSE(told_of_half_moments(made.tree).has_value());
 }
+
+TEST_CASE("moments that ultralytics halves as it saves, and loads into float32, are not told") {
+  for (const bool is_theirs : {true, false}) {
+    MadeTree made;
+    Node tensor;
+    tensor.kind = Kind::tensor;
+    const NodeId state = made.map({{"exp_avg_sq", made.tree.add(tensor)}});
+    const NodeId group = made.map({{"eps", made.number(1e-8)}, {"params", made.list({made.integer(0)})}});
+    made.tree.root = made.map({{"optimizer", made.map({{"state", state}, {"param_groups", made.list({group})}})},
+                               {is_theirs ? "train_args" : "args", made.map({})},
+                               {"ema", made.none()}});
+    made.tree.install(std::make_shared<OneType>("float16"));
+    CHECK(told_of_half_moments(made.tree).has_value() == !is_theirs);
+  }
+}

@@ -280,3 +280,32 @@ TEST_CASE(
   CHECK(arguments(true, false, {made.text("simple")}).empty());
   CHECK(arguments(false, false).empty());
 }
+
+TEST_CASE("Lightning's renamed keys are told of scalers that lie under one, and of none that a command cannot move") {
+  for (const char* key : {"MixedPrecision", "MegatronHalfPrecisionPlugin", "my_scaler"}) {
+    MadeTree made;
+    const NodeId root = made.map(
+        {{"pytorch-lightning_version", made.text("2.2.0")}, {"state_dict", made.map({})}, {key, made.grad_scaler()}});
+    CHECK(told(made, root, "a.ckpt").empty() == (std::string_view(key) != "MixedPrecision"));
+  }
+}
+
+TEST_CASE("OpenMMLab's scaler may be static where the file does not hold the configuration") {
+  MadeTree made;
+  const auto of_mmcv = [&](bool has_text) {
+    const NodeId fp16 = made.map({{"loss_scaler", made.grad_scaler()}});
+    return told(made,
+                made.map({{"meta", made.map({{"mmcv_version", made.text("1.7.2")},
+                                             {"config", has_text ? made.text("fp16 = dict()") : made.none()},
+                                             {"fp16", fp16}})}}),
+                "epoch_1.pth");
+  };
+  REQUIRE(of_mmcv(false).size() == 1);
+  CHECK(of_mmcv(false)[0].message.starts_with("mmcv 1.7.2 may have a static scale"));
+  CHECK(of_mmcv(true).empty());
+  const auto of_mmengine =
+      told(made, made.map({{"meta", made.map({})}, {"optimizer", made.map({{"loss_scaler", made.grad_scaler()}})}}),
+           "epoch_1.pth");
+  REQUIRE(of_mmengine.size() == 1);
+  CHECK(of_mmengine[0].message.starts_with("mmengine may have a static scale"));
+}

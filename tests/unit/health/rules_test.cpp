@@ -497,3 +497,10 @@ TEST_CASE("steps that overflowed and updated the weights all the same are told o
   CHECK(findings.front().message == "log.txt:1: applied");
   CHECK(findings.front().file.empty());  // the message names it; the trace's first source may be another
 }
+
+TEST_CASE("a search that checkpoints without step numbers show took at least as many overflows as it went down") {
+  MadeRun run("checkpoint", false);
+  run.sample(0, 65536).sample(0, 4096);
+  CHECK_THAT(examine(run.trace(), {}).front().message,
+             Catch::Contains("the run began with at least 4 overflows that took the scale from 65536.0 to 4096.0"));
+}
