@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 
 #include "lib/base/error.hpp"
@@ -362,30 +361,6 @@ TEST_CASE("of Lightning's files the last is read, by its name or by its step") {
   CHECK(paths(open_checkpoint(scratch.path("run"), {})) == Paths{"last.ckpt"});
   scratch.copy(lone_scaler, "run/scaler.ckpt");  // nobody knows whether this is a part of any of them
   CHECK(open_checkpoint(scratch.path("run"), {}).scalers.size() == 5);
-}
-
-TEST_CASE("of Lightning's files that may each be the last one the newest is read, be it a file or a folder") {
-  namespace fs = std::filesystem;
-  const auto written = [](const Scratch& run, const std::string& name, int minute) {
-    fs::last_write_time(run.path(name), fs::file_time_type(std::chrono::hours(24) + std::chrono::minutes(minute)));
-  };
-  for (const char* newest : {"last.ckpt", "last-v1.ckpt", "last-epoch=1-step=20.ckpt"}) {
-    const Scratch run;
-    int minute = 0;
-    for (const char* name : {"epoch=1-step=20.ckpt", "last.ckpt", "last-v1.ckpt", "last-epoch=1-step=20.ckpt"}) {
-      run.copy(lone_scaler, name);
-      written(run, name, ++minute);
-    }
-    written(run, newest, 100);
-    CHECK(paths(open_checkpoint(run.path(), {})) == Paths{newest});
-    CHECK(find(open_checkpoint(run.path(), {}), "run-directory")
-              ->message.ends_with("is what Lightning's ckpt_path=\"last\" loads, the newest of 3 that it may be"));
-  }
-  const Scratch run;
-  for (const char* name : {"epoch=1-step=20.ckpt", "last.ckpt"}) {
-    run.copy(lone_scaler, std::string(name) + "/scaler.pt");
-  }
-  CHECK(paths(open_checkpoint(run.path(), {})) == Paths{"last.ckpt/scaler.pt"});
 }
 
 TEST_CASE("a file of another name beside Lightning's may belong to any of them, so that none is chosen") {

@@ -1,4 +1,7 @@
 // Runs as trainers lay them out: which save a resume takes, by the trainers' own tables.
+#include <chrono>
+#include <filesystem>
+
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/dialect/rank_name.hpp"
 #include "tests/catch.hpp"
@@ -144,4 +147,29 @@ TEST_CASE("copies of InternEvo's ranks that differ are told, across tensor-paral
   const Checkpoint checkpoint = open_checkpoint(run.path(), {});
   REQUIRE(checkpoint.scalers.size() == 2);
   CHECK_FALSE(checkpoint.scalers[0].agree);
+}
+
+TEST_CASE("of Lightning's files that may each be the last one the newest is read, be it a file or a folder") {
+  namespace fs = std::filesystem;
+  const auto written = [](const Scratch& run, const std::string& name, int minute) {
+    fs::last_write_time(run.path(name), fs::file_time_type(std::chrono::hours(24) + std::chrono::minutes(minute)));
+  };
+  for (const char* newest : {"last.ckpt", "last-v1.ckpt", "last-epoch=1-step=20.ckpt"}) {
+    const Scratch run;
+    int minute = 0;
+    for (const char* name : {"epoch=1-step=20.ckpt", "last.ckpt", "last-v1.ckpt", "last-epoch=1-step=20.ckpt"}) {
+      run.copy(scaler, name);
+      written(run, name, ++minute);
+    }
+    written(run, newest, 100);
+    CHECK(resolved(run) == newest);
+    CHECK(open_checkpoint(run.path(), {})
+              .findings.at(0)
+              .message.ends_with("is what Lightning's ckpt_path=\"last\" loads, the newest of 3 that it may be"));
+  }
+  const Scratch run;
+  for (const char* name : {"epoch=1-step=20.ckpt", "last.ckpt"}) {
+    run.copy(scaler, std::string(name) + "/scaler.pt");
+  }
+  CHECK(resolved(run) == "last.ckpt");
 }
