@@ -7,6 +7,7 @@
 #include "lib/codec/json_line.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/report/report.hpp"
+#include "tools/carry_out.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
 #include "tools/open.hpp"
@@ -32,9 +33,10 @@ struct InspectVerbOptions {
 };
 
 /// All state of the checkpoint, or that of the layers that are meant.
-void save(const Checkpoint& checkpoint, const InspectVerbOptions& options) {
+void save(const Terminal& terminal, const Checkpoint& checkpoint, const InspectVerbOptions& options) {
   const auto layers = options.layers.empty() ? std::nullopt : std::optional(options.layers);
   write_state_files(plain_states(checkpoint, layers), options.save);
+  tell_findings(terminal, lost_in_plain_states(checkpoint, layers));
 }
 
 int tell(const Terminal& terminal, const InspectVerbOptions& options, const Opened& opened, bool& has_answered) {
@@ -53,7 +55,7 @@ int tell(const Terminal& terminal, const InspectVerbOptions& options, const Open
     terminal.answer(render_checkpoint(terminal, checkpoint, options.layers));
     if (options.globals) terminal.answer(render_globals(terminal, checkpoint));
   }
-  if (!options.save.empty()) save(checkpoint, options);
+  if (!options.save.empty()) save(terminal, checkpoint, options);
   return is_negative(checkpoint) ? exit_no : exit_done;
 }
 

@@ -7,14 +7,22 @@ namespace {
 
 using Scalers = std::vector<const FoundScaler*>;
 
+/// With the file where several hold FP8 state of one path.
+std::string place_of(const FoundScaler& scaler) {
+  return scaler.in_file ? *scaler.in_file + ":" + scaler.path : scaler.path;
+}
+
+bool is_same_place(const FoundScaler& a, const FoundScaler& b) {
+  return a.dialect == b.dialect && place_of(a) == place_of(b);
+}
+
 /// Each distinct place once.
 Scalers places_of(const Checkpoint& checkpoint) {
   Scalers scalers;
   for (const Scaler& scaler : checkpoint.scalers) {
     const FoundScaler& state = scaler.state();
-    const bool is_known = std::any_of(scalers.begin(), scalers.end(), [&](const FoundScaler* s) {
-      return s->dialect == state.dialect && s->path == state.path;
-    });
+    const bool is_known =
+        std::any_of(scalers.begin(), scalers.end(), [&](const FoundScaler* s) { return is_same_place(*s, state); });
     if (!is_known) scalers.push_back(&state);
   }
   return scalers;
@@ -38,12 +46,12 @@ void compare(const FoundScaler& a, const FoundScaler& b, std::vector<Difference>
   for (const Field& field : a.fields) {
     const Field* other = b.find(std::string_view(field.name));
     if (other != nullptr && same(field.value, other->value)) continue;
-    out.push_back({dialect, a.path, field.name, field.value, std::nullopt});
+    out.push_back({dialect, place_of(a), field.name, field.value, std::nullopt});
     if (other != nullptr) out.back().b = other->value;
   }
   for (const Field& field : b.fields) {
     if (a.find(std::string_view(field.name)) == nullptr) {
-      out.push_back({dialect, a.path, field.name, std::nullopt, field.value});
+      out.push_back({dialect, place_of(a), field.name, std::nullopt, field.value});
     }
   }
 }
@@ -60,8 +68,7 @@ std::vector<Difference> differences(const Checkpoint& a, const Checkpoint& b) {
   Scalers right = places_of(b);
   Scalers unmatched;
   for (const FoundScaler* scaler : left) {
-    const auto* other =
-        take(right, [&](const FoundScaler* s) { return s->dialect == scaler->dialect && s->path == scaler->path; });
+    const auto* other = take(right, [&](const FoundScaler* s) { return is_same_place(*s, *scaler); });
     if (other == nullptr) {
       unmatched.push_back(scaler);
     } else {
@@ -73,13 +80,13 @@ std::vector<Difference> differences(const Checkpoint& a, const Checkpoint& b) {
     const auto* other =
         is_pair ? take(right, [&](const FoundScaler* s) { return s->dialect == scaler->dialect; }) : nullptr;
     if (other == nullptr) {
-      out.push_back({std::string(scaler->dialect->name), scaler->path, {}, whole(*scaler), std::nullopt});
+      out.push_back({std::string(scaler->dialect->name), place_of(*scaler), {}, whole(*scaler), std::nullopt});
     } else {
       compare(*scaler, *other, out);
     }
   }
   for (const FoundScaler* scaler : right) {
-    out.push_back({std::string(scaler->dialect->name), scaler->path, {}, std::nullopt, whole(*scaler)});
+    out.push_back({std::string(scaler->dialect->name), place_of(*scaler), {}, std::nullopt, whole(*scaler)});
   }
   return out;
 }

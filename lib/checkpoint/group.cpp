@@ -89,6 +89,17 @@ std::string differing_field(const FoundScaler& a, const FoundScaler& b) {
   return a.fields.size() == b.fields.size() ? "order of fields" : b.fields.back().name;
 }
 
+bool is_fp8(const Scaler& scaler) {
+  return scaler.state().dialect->kind == "fp8";
+}
+
+Finding told_of_layers(const std::vector<const Scaler*>& firsts) {
+  return {Severity::note, "fp8-ranks-differ",
+          fmt::format("rank files hold other FP8 state for {} layer{}: each file's is a state of its own",
+                      firsts.size(), firsts.size() == 1 ? "" : "s"),
+          "", firsts.front()->state().path};
+}
+
 }  // namespace
 
 std::size_t CopyGroups::Hash::operator()(std::size_t number) const {
@@ -103,12 +114,16 @@ bool CopyGroups::Equal::operator()(std::size_t a, std::size_t b) const {
          left.path == right.path;
 }
 
-std::uint32_t CopyGroups::files_number(const std::string& path) {
-  if (files_numbers_.empty() || last_files_.first != path) {
-    const auto next = static_cast<std::uint32_t>(files_numbers_.size());
-    last_files_ = {path, files_numbers_.try_emplace(rank_group(path).value_or(path), next).first->second};
+std::uint32_t CopyGroups::number_of(std::string group) {
+  const auto next = static_cast<std::uint32_t>(files_numbers_.size());
+  return files_numbers_.try_emplace(std::move(group), next).first->second;
+}
+
+const CopyGroups::FilesNumbers& CopyGroups::files_numbers(const std::string& path) {
+  if (files_numbers_.empty() || last_files_.path != path) {
+    last_files_ = {path, number_of(rank_group(path).value_or(path)), number_of(layers_group(path))};
   }
-  return last_files_.second;
+  return last_files_;
 }
 
 void CopyGroups::reserve(std::size_t copies) {
@@ -120,7 +135,8 @@ void CopyGroups::reserve(std::size_t copies) {
 bool CopyGroups::add(FoundScaler state, ScalerCopy copy, const std::string& path) {
   const std::size_t number = scalers_.size();
   scalers_.push_back({std::move(state), {}});
-  files_of_.push_back(files_number(path));
+  const FilesNumbers& files = files_numbers(path);
+  files_of_.push_back(is_fp8(scalers_.back()) ? files.of_layers : files.of_ranks);
   const auto [first, is_new] = firsts_.insert(number);
   if (!is_new) {
     Variants& alike = with_more_[*first];
@@ -158,7 +174,12 @@ std::vector<Scaler> CopyGroups::take(const std::vector<CheckpointFile>& files, s
   for (const auto& [first, alike] : with_more_) {
     if (alike.all.size() > 1) in_file_order[first] = &alike.all;
   }
+  std::vector<const Scaler*> differing_layers;
   for (const auto& [group, alike] : in_file_order) {
+    if (is_fp8(scalers_[group])) {
+      differing_layers.push_back(&scalers_[group]);
+      continue;
+    }
     std::vector<const Scaler*> states;
     for (const std::size_t i : *alike) {
       scalers_[i].agree = false;
@@ -170,6 +191,7 @@ std::vector<Scaler> CopyGroups::take(const std::vector<CheckpointFile>& files, s
                      values_by_file(states, files), majority(states)),
          "", scalers_[group].found.path});
   }
+  if (!differing_layers.empty()) findings.push_back(told_of_layers(differing_layers));
   with_more_.clear();
   firsts_.clear();
   files_of_.clear();

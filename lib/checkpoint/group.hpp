@@ -28,7 +28,8 @@ class CopyGroups {
   bool add(FoundScaler state, ScalerCopy copy, const std::string& path);
 
   /// Copies of rank files that are alike became one scaler; ranks that disagree became scalers of their own, with an
-  /// error finding that names them. Leaves nothing behind.
+  /// error finding that names them. FP8 state is each rank's own: that of other layers is another's, and ranks that
+  /// hold shards of one layer may differ, which one note tells. Leaves nothing behind.
   std::vector<Scaler> take(const std::vector<CheckpointFile>& files, std::vector<Finding>& findings);
 
  private:
@@ -49,15 +50,22 @@ class CopyGroups {
     std::unordered_multimap<std::size_t, std::size_t> by_hash;
   };
 
-  /// The number of the rank files' group, or of the file.
-  std::uint32_t files_number(const std::string& path);
+  /// Files by number: those whose copies of one path are copies of one scaler.
+  struct FilesNumbers {
+    std::string path;
+    std::uint32_t of_ranks = 0;   ///< of the rank files' group, or of the file
+    std::uint32_t of_layers = 0;  ///< of those among them that hold the same layers
+  };
+
+  std::uint32_t number_of(std::string group);
+  const FilesNumbers& files_numbers(const std::string& path);
   /// The one whose state is `state`; null where there is none.
   Scaler* find(Variants& alike, const FoundScaler& state);
 
   std::vector<Scaler> scalers_;
   std::vector<std::uint32_t> files_of_;  ///< by scaler
   std::unordered_map<std::string, std::uint32_t> files_numbers_;
-  std::pair<std::string, std::uint32_t> last_files_;     ///< a path and its number
+  FilesNumbers last_files_;
   std::unordered_set<std::size_t, Hash, Equal> firsts_;  ///< of each scaler the first state
   std::unordered_map<std::size_t, Variants> with_more_;  ///< by the first, of those with several copies
 };

@@ -22,6 +22,7 @@
 #include "lib/checkpoint/far_apart.hpp"
 #include "lib/checkpoint/group.hpp"
 #include "lib/checkpoint/in_order.hpp"
+#include "lib/checkpoint/layer_files.hpp"
 #include "lib/checkpoint/listing.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/rank_set.hpp"
@@ -337,6 +338,7 @@ class Opener {
     findings = findings_.take("rank file");
     checkpoint_.scalers = copies_.take(checkpoint_.files, findings);
     for (Scaler& scaler : checkpoint_.scalers) configure(scaler.found);
+    tell_layers_apart(checkpoint_.scalers, checkpoint_.files);
     settle_authority(checkpoint_.scalers, checkpoint_.files, findings);
     if (is_folder_) tell_of_incomplete_ranks(checkpoint_.scalers, checkpoint_.files, sizes_, findings);
     judge_scalers();

@@ -104,12 +104,15 @@ void tell_of_absence(const std::vector<Scaler>& scalers, const std::vector<Check
     if (found == holders.end()) continue;
     const std::set<std::string> paths = std::move(found->second);
     holders.erase(found);
-    const auto group = rank_group(*paths.begin());
+    const std::string& first = *paths.begin();
+    const auto group = rank_group(first);
     // One file that has it alone is its framework's way.
     if (!group || !groups.contains(*group) || paths.size() < 2) continue;
+    const bool is_layer = scaler.state().dialect->kind == "fp8";  // other stages of a pipeline have others
     std::vector<Numbers> without;
     for (const auto& [numbers, path] : groups.at(*group)) {
-      if (!paths.contains(path)) without.push_back(numbers);
+      const bool is_meant = !is_layer || layers_group(path) == layers_group(first);
+      if (is_meant && !paths.contains(path)) without.push_back(numbers);
     }
     if (without.empty()) continue;
     findings.push_back({Severity::error, "copies-missing",

@@ -218,6 +218,8 @@ enum class HistoryResize : std::uint8_t {
   entry_age,  ///< each entry where the rule looks for one of its age
 };
 
+struct FoundScaler;
+
 struct Fp8Facts {
   std::span<const Fp8Convention> conventions = {};  ///< the first that fits the number of columns counts
   std::string_view policy = {};                     ///< that goes on with it; empty: none
@@ -225,6 +227,11 @@ struct Fp8Facts {
   HistoryResize resize = HistoryResize::refused;
   /// Whether an item of that key (dots between its parts) may be such a state, where each item is stored by itself.
   bool (*is_item)(std::string_view key) = nullptr;
+  /// The format's largest number where other fields than the rule's say it, or the path does; nothing: they do not.
+  std::optional<double> (*format_max)(const FoundScaler& state, const Fp8Rule& rule) = nullptr;
+  /// Whether the columns are those of one tensor of all matrix products, then of the next: none where they go product
+  /// by product.
+  bool (*has_columns_by_tensor)(const FoundScaler& state) = nullptr;
 };
 
 struct Dialect {

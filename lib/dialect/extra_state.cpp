@@ -21,6 +21,9 @@ namespace {
 constexpr TeRelease first_without_buffers{1, 6};
 constexpr TeRelease first_with_recipe{2, 0};
 constexpr TeRelease first_without_interval{2, 2};
+constexpr TeRelease first_by_product{2, 3};
+/// No other module than GroupedLinear has more.
+constexpr std::int64_t most_products_of_others = 3;
 
 struct Column {
   std::string_view role;
@@ -106,6 +109,13 @@ double number_of_field(const FoundScaler& state, std::string_view name, double o
   return field == nullptr || field->value.number() == nullptr ? otherwise : field->value.as_double();
 }
 
+/// te.ops came with recipes, and their states have no columns for what a product gives.
+bool is_of_operation(const FoundScaler& state, const std::vector<Fp8Slot>& slots) {
+  const auto is_output = [](const Fp8Slot& slot) { return slot.role.starts_with("output"); };
+  const auto is_recipe = [](const Field& field) { return field.name.find("recipe.") != field.name.npos; };
+  return std::ranges::none_of(slots, is_output) && std::ranges::any_of(state.fields, is_recipe);
+}
+
 void take_recipe(const FoundScaler& from, ExtraState& state) {
   state.margin = number_of_field(from, "recipe.margin", 0);
   state.amax_compute_algo = word_of(from, "recipe.amax_compute_algo", "max");
@@ -124,6 +134,37 @@ Document tensor(const std::vector<float>& values, std::vector<std::int64_t> shap
   made.elements.reserve(values.size() * sizeof(float));
   for (const float value : values) append_le(made.elements, value);
   return {std::move(made)};
+}
+
+/// The columns of all inputs, all weights, all outputs.
+ExtraState::Direction by_tensor(const ExtraState::Direction& direction, std::size_t products) {
+  ExtraState::Direction ordered = direction;
+  const std::size_t width = direction.scale.size();
+  const std::size_t tensors = width / products;
+  const auto from = [&](std::size_t column) { return column % products * tensors + column / products; };
+  for (std::size_t column = 0; column < width; ++column) ordered.scale[column] = direction.scale[from(column)];
+  for (std::size_t at = 0; at < direction.history.size(); ++at) {
+    ordered.history[at] = direction.history[at - at % width + from(at % width)];
+  }
+  return ordered;
+}
+
+/// A state of GroupedLinear as the release orders its columns; other modules' as it is.
+ExtraState in_order_of(const ExtraState& state, TeRelease release) {
+  if (state.products <= most_products_of_others || release >= first_by_product) return state;
+  if (keeps_recipe(release)) {
+    throw Error(
+        Status::refused,
+        fmt::format("TransformerEngine {}.{} has the columns of GroupedLinear in another order than 2.3 and later, "
+                    "which nothing in its state tells",
+                    release.major, release.minor),
+        "re-encode for 2.3 or later, and then `tare fp8 regroup CHECKPOINT --layer GLOB --for 2.2`");
+  }
+  ExtraState ordered = state;
+  for (ExtraState::Direction& direction : ordered.directions) {
+    direction = by_tensor(direction, static_cast<std::size_t>(state.products));
+  }
+  return ordered;
 }
 
 std::vector<float> reciprocals(const std::vector<float>& scales) {
@@ -202,7 +243,7 @@ ExtraState extra_state_of(const FoundScaler& state) {
   const auto recipes = std::count_if(state.fields.begin(), state.fields.end(),
                                      [](const Field& field) { return field.name == "scale_fwd"; });
   const std::vector<Fp8Slot> slots = fp8_slots(state);
-  if (slots.empty() || recipes != 1) {
+  if (slots.empty() || recipes != 1 || is_of_operation(state, slots)) {
     throw Error(
         Status::refused,
         fmt::format("{}: is not the state of a module as TransformerEngine's layers keep it", called(state.path)),
@@ -273,7 +314,8 @@ std::string unkept(const ExtraState& state, TeRelease release) {
   return list;
 }
 
-Document extra_state_document(const ExtraState& state, TeRelease release) {
+Document extra_state_document(const ExtraState& values, TeRelease release) {
+  const ExtraState state = in_order_of(values, release);
   DocumentMap dict;
   if (keeps_recipe(release)) dict.push_back({"recipe", recipe_of(state, release)});
   for (std::size_t d = 0; d < suffixes.size(); ++d) {

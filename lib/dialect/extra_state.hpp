@@ -61,7 +61,8 @@ ExtraState extra_state_of(const Fp8Set& set, const SavedLayer& layer);
 /// What a release would not keep: "recipe.margin = 3" ...; empty where it keeps all.
 std::string unkept(const ExtraState& state, TeRelease release);
 
-/// The dict that the release pickles or saves. Throws `refused` for FP8 formats that it does not know.
-Document extra_state_document(const ExtraState& state, TeRelease release);
+/// The dict that the release pickles or saves; the columns of a GroupedLinear (more than 3 products) in its order.
+/// Throws `refused` for FP8 formats that it does not know, and where its order is one that the state would not tell.
+Document extra_state_document(const ExtraState& values, TeRelease release);
 
 }  // namespace tare

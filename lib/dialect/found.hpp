@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/boxed.hpp"
 #include "lib/base/finding.hpp"
 #include "lib/dialect/dialect.hpp"
 #include "lib/state/role.hpp"
@@ -44,10 +45,11 @@ struct FoundScaler {
   std::vector<std::string> also_at;  ///< other paths to the very same one
   std::string_view place;            ///< who keeps it there: "Lightning 2.1 or newer"; empty where nothing tells
   Authority authority = Authority::unknown;
+  NodeId node = nowhere;
+  Boxed<std::string> in_file = {};             ///< FP8 state: whose path other files of the checkpoint have, too
   std::vector<Field> fields;                   ///< in file order
   std::vector<ConfiguredValue> configuration;  ///< of what no field says
   std::vector<std::string_view> beside;        ///< those of the dialect's telling keys that are there
-  NodeId node = nowhere;
 
   [[nodiscard]] const Field* find(Role role) const;              ///< with a number; null where none is stored
   [[nodiscard]] const Field* find(std::string_view name) const;  ///< by native name

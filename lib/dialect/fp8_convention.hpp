@@ -44,6 +44,8 @@ struct Fp8Rule {
   std::uint32_t stride = 0;                  ///< columns of each matrix product; 0: all of the field is this tensor's
   std::optional<ScaleUse> use = {};          ///< where it is not the convention's
   std::optional<ScaleMeaning> meaning = {};  ///< likewise
+  /// The field with the newest amax, where the rule looks at it in place of the history's oldest entry.
+  std::string_view newest = {};
 };
 
 // Of stored weights. A second, global scale of a tensor stands over those of its blocks: a value is the product.

@@ -10,6 +10,7 @@
 #include "lib/base/keyed_hash.hpp"
 #include "lib/dialect/msamp_types.hpp"
 #include "lib/dialect/tare_fp8.hpp"
+#include "lib/tree/path.hpp"
 
 namespace tare {
 namespace {
@@ -23,7 +24,8 @@ std::uint64_t count_of(const Field& field) {
 
 /// As a whole.
 bool is_named(const FoundScaler& scaler, std::string_view pattern) {
-  return glob_matches(pattern, scaler.path) || glob_matches(pattern, layer_name(scaler));
+  return glob_matches(pattern, scaler.path) || glob_matches(pattern, layer_name(scaler)) ||
+         (scaler.in_file && glob_matches(pattern, layer_name(std::string_view(scaler.path))));
 }
 
 /// Of a set of tare's own.
@@ -100,7 +102,9 @@ double format_max(const FoundScaler& scaler, const Fp8Rule& rule) {
   if (type != nullptr) return msamp_largest(*type).value_or(rule.format_max);
   const Field* field = numeric(scaler, rule.max_field);
   const double stored = field == nullptr ? 0 : Numbers(*field)[0];
-  return stored > 0 ? stored : rule.format_max;
+  if (stored > 0) return stored;
+  const auto told = scaler.dialect->fp8.format_max;
+  return (told == nullptr ? std::nullopt : told(scaler, rule)).value_or(rule.format_max);
 }
 
 /// Whether an array has rows of so many columns; one of a single dimension may.
@@ -142,14 +146,17 @@ void add_slots(const FoundScaler& scaler, const Fp8Convention& convention, const
                std::vector<Fp8Slot>& slots) {
   const Field* scale = numeric(scaler, rule.scale);
   if (scale == nullptr) return;
+  const auto has_columns_by_tensor = scaler.dialect->fp8.has_columns_by_tensor;
+  const bool by_tensor = has_columns_by_tensor != nullptr && has_columns_by_tensor(scaler);
   for (std::uint64_t product = 0; product < (rule.stride == 0 ? 1 : products); ++product) {
     Fp8Slot slot;
     slot.role = products == 1 ? std::string(rule.role) : fmt::format("{}.{}", rule.role, product);
     slot.scale = scale;
     slot.scale_inv = numeric(scaler, rule.scale_inv);
     slot.history = numeric(scaler, rule.history);
+    slot.newest = slot.history == nullptr ? nullptr : numeric(scaler, rule.newest);
     slot.columns = rule.stride == 0 ? 0 : products * rule.stride;
-    slot.column = product * rule.stride + rule.column;
+    slot.column = by_tensor ? rule.column * products + product : product * rule.stride + rule.column;
     slot.format_max = format_max(scaler, rule);
     slot.order = convention.order;
     slot.meaning = rule.meaning.value_or(convention.meaning);
@@ -199,6 +206,14 @@ void take_history(Fp8Summary& summary, AmaxOf amax_of) {
   summary.not_finite += not_finite;
 }
 
+/// One that stands beside the history. It starts as the format's largest number.
+void take_newest(Fp8Summary& summary, double amax, double format_max) {
+  if (summary.filled == 0 && amax == format_max) return;
+  summary.newest = amax;
+  if (!std::isfinite(amax)) ++summary.not_finite;
+  if (std::isfinite(amax) && amax > summary.max) summary.max = amax;
+}
+
 }  // namespace
 
 double stored_scale(ScaleMeaning meaning, double multiplier) {
@@ -238,6 +253,10 @@ double Fp8Slot::stored_amax(std::uint64_t entry) const {
   return Numbers(*history)[history_index(entry)];
 }
 
+double Fp8Slot::newest_amax() const {
+  return Numbers(*newest)[0];
+}
+
 std::vector<double> Fp8Slot::history_by_age() const {
   if (history == nullptr) return {};
   const Numbers numbers(*history);
@@ -245,6 +264,10 @@ std::vector<double> Fp8Slot::history_by_age() const {
   std::vector<double> amaxes(finished_entries(order, length));
   for (std::uint64_t age = 0; age < amaxes.size(); ++age) {
     amaxes[age] = numbers[history_index(entry_of_age(order, length, age))];
+  }
+  if (newest != nullptr && !amaxes.empty()) {
+    std::rotate(amaxes.begin(), amaxes.end() - 1, amaxes.end());
+    amaxes.front() = newest_amax();
   }
   return amaxes;
 }
@@ -262,7 +285,8 @@ std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler) {
 }
 
 std::string layer_name(const FoundScaler& scaler) {
-  return layer_name(std::string_view(scaler.path));
+  const std::string name = layer_name(std::string_view(scaler.path));
+  return scaler.in_file ? fmt::format("{}:{}", *scaler.in_file, name) : name;
 }
 
 std::string layer_name(std::string_view path) {
@@ -306,6 +330,24 @@ std::vector<std::string> layers_in(const FoundScaler& scaler) {
   return layers;
 }
 
+const Field* recipe_field(const FoundScaler& state, std::string_view scale_field, std::string_view name) {
+  const std::string_view direction = scale_field.ends_with("_bwd") ? "backward.recipe" : "forward.recipe";
+  for (const std::string_view recipe : {std::string_view("recipe"), direction, std::string_view("params")}) {
+    if (const Field* field = state.find(std::string_view(key_path(recipe, name)))) return field;
+  }
+  return nullptr;
+}
+
+std::string own_functions(const FoundScaler& state) {
+  std::string list;
+  for (const Field& field : state.fields) {
+    const auto* name = std::get_if<std::string>(&field.value.data);
+    if (field.value.type != fp8_function_type || name == nullptr) continue;
+    list += fmt::format("{}{} = {}", list.empty() ? "" : ", ", field.name, *name);
+  }
+  return list;
+}
+
 Fp8Summary summary_of(const Fp8Slot& slot) {
   Fp8Summary summary;
   take_scales(summary, slot);
@@ -321,6 +363,7 @@ Fp8Summary summary_of(const Fp8Slot& slot) {
     take_history(summary, [&](std::uint64_t entry) { return amaxes[index(entry)]; });
   }
   summary.newest = amaxes[slot.history_index(entry_of_age(slot.order, summary.length, 0))];
+  if (slot.newest != nullptr) take_newest(summary, slot.newest_amax(), slot.format_max);
   const double largest = summary.max * summary.scale_max;
   if (largest > 0 && std::isfinite(largest)) summary.margin_bits = std::log2(slot.format_max / largest);
   return summary;

@@ -20,6 +20,7 @@ struct Fp8Slot {
   const Field* scale = nullptr;
   const Field* scale_inv = nullptr;  ///< null where there is none
   const Field* history = nullptr;    ///< null where there is none
+  const Field* newest = nullptr;     ///< the newest amax where it is not in the history; null where there is none
   /// Which of the fields' columns; `columns` is 0 where all elements are this slot's.
   std::uint64_t column = 0, columns = 0;
   /// Where histories have a row for each slot: which; `rows` is 0 where their entries stand in columns.
@@ -47,7 +48,10 @@ struct Fp8Slot {
   [[nodiscard]] double multiplier(std::uint64_t i = 0) const;
   /// An entry of the history, by the framework's own index.
   [[nodiscard]] double stored_amax(std::uint64_t entry) const;
-  /// The history of finished steps, newest first.
+  /// REQUIRES: newest is not null.
+  [[nodiscard]] double newest_amax() const;
+  /// The history of finished steps, newest first: where the newest amax stands beside it, that and all entries but the
+  /// oldest, as the rule looks at them.
   [[nodiscard]] std::vector<double> history_by_age() const;
 };
 
@@ -62,7 +66,8 @@ ElementType scale_type(const Field& field);
 /// The slots of a state of kind "fp8", which they borrow; none where its fields fit no convention, or hold no numbers.
 std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler);
 
-/// The layer's name: the path without `_extra_state`, where it ends so.
+/// The layer's name: the path without `_extra_state`, where it ends so. Where files of a checkpoint hold several of
+/// that name, each is "FILE:NAME".
 std::string layer_name(const FoundScaler& scaler);
 std::string layer_name(std::string_view path);
 /// Whether `pattern` (as glob_matches takes it) is that layer's name or path; of a set of tare's own, which holds many,
@@ -77,6 +82,21 @@ std::string_view tensor_of(const FoundScaler& scaler, const Fp8Slot& slot);
 std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler, const std::optional<std::string>& pattern);
 /// Of its layers, each once, in the order of the slots.
 std::vector<std::string> layers_in(const FoundScaler& scaler);
+
+/// The type of a recipe's field whose value is the name of a user's own function, which nobody runs.
+inline constexpr std::string_view fp8_function_type = "function";
+
+/// Where a recipe of TransformerEngine keeps its values as text, "margin=0, amax_history_len=1024", once it was
+/// printed.
+inline constexpr std::string_view recipe_text_field = "_cached_repr";
+
+/// The recipe's value for the tensors whose scales are in `scale_field`: te.ops may keep a recipe a direction, a state
+/// of tare's own has it among its parameters. Null where there is none.
+const Field* recipe_field(const FoundScaler& state, std::string_view scale_field, std::string_view name);
+
+/// The algorithms of a recipe that are functions of the user's own, "recipe.amax_compute_algo = my.module.function": no
+/// rule of TransformerEngine's, so that nobody knows which scales they make. Empty where there is none.
+std::string own_functions(const FoundScaler& state);
 
 /// What can be told of a slot at a glance.
 struct Fp8Summary {

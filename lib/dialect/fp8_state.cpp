@@ -14,10 +14,27 @@
 namespace tare {
 namespace {
 
-constexpr std::array parameters = {
-    std::pair{std::string_view("recipe.margin"), std::string_view("margin")},
-    std::pair{std::string_view("recipe.amax_compute_algo"), std::string_view("amax_compute_algo")},
-};
+constexpr auto parameters = std::to_array<std::string_view>({"margin", "amax_compute_algo"});
+/// What else a recipe says, and what TransformerEngine takes where it says nothing.
+constexpr auto without_parameter = std::to_array<std::pair<std::string_view, bool>>({
+    {"reduce_amax", true},
+    {"fp8_dpa", false},
+    {"fp8_mha", false},
+});
+/// The arrays that may have a recipe each.
+constexpr auto directions = std::to_array<std::string_view>({"scale_fwd", "scale_bwd"});
+
+/// A number or a word that a slot's rule has a parameter for; null for a function of the user's own.
+const Field* kept_field(const FoundScaler& layer, std::string_view array, std::string_view name) {
+  const Field* field = recipe_field(layer, array, name);
+  return field == nullptr || field->value.type == fp8_function_type ? nullptr : field;
+}
+
+std::string text_of(const Field& field) {
+  const auto* word = std::get_if<std::string>(&field.value.data);
+  if (word != nullptr) return *word;
+  return field.value.number() == nullptr ? std::string() : float_text(field.value.as_double());
+}
 
 const Fp8PolicySpec& fp8_policy_of(const FoundScaler& layer) {
   const std::string_view policy = layer.dialect->fp8.policy;
@@ -26,8 +43,8 @@ const Fp8PolicySpec& fp8_policy_of(const FoundScaler& layer) {
 }
 
 void take_recipe(Fp8Set& set, const FoundScaler& layer) {
-  for (const auto& [field_name, parameter] : parameters) {
-    const Field* field = layer.find(field_name);
+  for (const std::string_view parameter : parameters) {
+    const Field* field = kept_field(layer, directions.front(), parameter);
     if (field == nullptr) continue;
     if (const auto* word = std::get_if<std::string>(&field->value.data)) {
       assign(set, parameter, *word);
@@ -55,6 +72,14 @@ struct LayerSlot {
   Fp8Slot slot;
 };
 
+void require_alike(const FoundScaler& first, const FoundScaler& layer) {
+  const std::string wanted = recipe_text(first), its = recipe_text(layer);
+  if (wanted == its) return;
+  throw Error(Status::mismatch,
+              fmt::format("{} has the recipe {}, {} has {}", layer_name(layer), its, layer_name(first), wanted),
+              "choose layers that are alike with --layer");
+}
+
 void take_slot(Fp8Set& set, std::size_t index, const LayerSlot& place) {
   const Fp8Slot& slot = place.slot;
   const auto length = static_cast<std::uint64_t>(set.parameters.history_length);
@@ -62,6 +87,7 @@ void take_slot(Fp8Set& set, std::size_t index, const LayerSlot& place) {
   for (std::uint64_t entry = 0; entry < slot.history_length(); ++entry) {
     set.history[index * length + entry] = static_cast<float>(slot.stored_amax(entry));
   }
+  if (slot.newest != nullptr && !set.amax.empty()) set.amax[index] = static_cast<float>(slot.newest_amax());
   const Field* counter = place.layer->find(std::string_view("amax_counter"));
   if (!set.counter.empty() && counter != nullptr && counter->value.number() != nullptr) {
     set.counter[index] = whole_number(counter->value.as_double()).value_or(0);
@@ -69,6 +95,34 @@ void take_slot(Fp8Set& set, std::size_t index, const LayerSlot& place) {
 }
 
 }  // namespace
+
+std::string recipe_text(const FoundScaler& layer) {
+  std::string text;
+  for (const std::string_view parameter : parameters) {
+    const Field* ahead = kept_field(layer, directions.front(), parameter);
+    const Field* back = kept_field(layer, directions.back(), parameter);
+    if (ahead == nullptr || back == nullptr) continue;
+    const std::string value = text_of(*ahead), other = text_of(*back);
+    if (value != other) {
+      throw Error(Status::mismatch,
+                  fmt::format("{} has a {} of {} ahead and of {} back, and a state has one", layer_name(layer),
+                              parameter, value, other),
+                  "choose other layers with --layer");
+    }
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", parameter, value);
+  }
+  return text;
+}
+
+std::string recipe_without_parameters(const FoundScaler& layer) {
+  std::string text = own_functions(layer);
+  for (const auto& [name, usual] : without_parameter) {
+    const Field* field = recipe_field(layer, directions.front(), name);
+    if (field == nullptr || field->value.number() == nullptr || (field->value.as_double() != 0) == usual) continue;
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", field->name, usual ? "False" : "True");
+  }
+  return text;
+}
 
 ScalerState fp8_state_of(std::span<const FoundScaler* const> layers) {
   if (layers.empty()) throw Error(Status::not_found, "there is no FP8 state");
@@ -81,6 +135,7 @@ ScalerState fp8_state_of(std::span<const FoundScaler* const> layers) {
     if (layer->dialect != layers.front()->dialect) {
       throw Error(Status::mismatch, "the FP8 state of several frameworks makes no single state", "choose with --layer");
     }
+    require_alike(*layers.front(), *layer);
     for (Fp8Slot& slot : fp8_slots(*layer)) places.push_back({layer, std::move(slot)});
   }
   const std::uint64_t length = places.empty() ? 0 : places.front().slot.history_length();

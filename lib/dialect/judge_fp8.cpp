@@ -6,6 +6,7 @@
 #include "lib/base/text.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/judge_fp8.hpp"
+#include "lib/dialect/tare_fp8.hpp"
 
 namespace tare {
 namespace {
@@ -24,6 +25,11 @@ std::vector<Finding> judge_fp8(const FoundScaler& scaler) {
     findings.push_back({Severity::warning, code, std::move(message), "", layer_name(scaler)});
   };
   const std::vector<Fp8Slot> slots = fp8_slots(scaler);
+  const bool is_delayed = scaler.dialect->fp8.next_scale != nullptr && !is_tare_fp8(scaler);
+  if (slots.empty() && is_delayed) {
+    tell("fp8-tensors-unknown",
+         "its scales are of no tensors that tare knows: no verb changes them but by their fields");
+  }
   const auto is_dead = [](const Fp8Slot& slot) { return summary_of(slot).is_dead(); };
   if (!slots.empty() && std::ranges::all_of(slots, is_dead)) {
     findings.push_back({Severity::note, "history-empty", "its histories hold no amax: no step was made with them", "",

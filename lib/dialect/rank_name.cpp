@@ -15,15 +15,18 @@ namespace {
 
 /// What several write, or nobody's own. zero_pp_rank_0, tp_rank_00, -rank0 and the like all end in the word "rank".
 constexpr auto usual_rank_words = std::to_array<RankWord>({
-    {"mp_rank", true, 3},  // Megatron's and DeepSpeed's
-    {"rank", false, 1},    // zero_pp_rank_0, tp_rank_00, rank0, rank-0
-    {"mp", true, 1},
-    {"tp", true, 1},
-    {"pp", true, 1},
-    {"dp", true, 1},
-    {"ep", true, 1},
-    {"cp", true, 1},
-    {"__", false, 2},  // torch's distributed checkpoints: __3_0.distcp, __3.metadata
+    // Megatron's and DeepSpeed's: mp_rank_TENSOR_PIPELINE_EXPERT
+    {.word = "mp_rank", .needs_separator = true, .numbers = 3, .same_layers = 1},
+    {.word = "zero_pp_rank", .needs_separator = false},               // DeepSpeed's, of data
+    {.word = "pp_rank", .needs_separator = false, .same_layers = 0},  // NeMo's: tp_rank_00_pp_rank_001
+    {.word = "rank", .needs_separator = false},                       // zero_pp_rank_0, tp_rank_00, rank0, rank-0
+    {.word = "mp", .needs_separator = true},
+    {.word = "tp", .needs_separator = true},
+    {.word = "pp", .needs_separator = true, .same_layers = 0},
+    {.word = "dp", .needs_separator = true},
+    {.word = "ep", .needs_separator = true, .same_layers = 0},
+    {.word = "cp", .needs_separator = true},
+    {.word = "__", .needs_separator = false, .numbers = 2},  // torch's distributed checkpoints: __3_0.distcp
 });
 
 /// Those of trainers, too.
@@ -74,6 +77,18 @@ std::size_t numbers_end(std::string_view path, std::size_t begin, std::size_t mo
   return end;
 }
 
+/// "*_001" of "00_001" where one number is of ranks that hold the same layers.
+std::string layers_of(std::string_view numbers, std::size_t same_layers) {
+  std::string layers;
+  for (std::size_t at = 0; at < numbers.size(); --same_layers) {
+    if (same_layers == 0) return layers.append(numbers.substr(at));
+    at = digits_end(numbers, at);
+    layers += '*';
+    if (at < numbers.size()) layers += numbers[at++];
+  }
+  return layers;
+}
+
 /// Where the number in the name of a rank's own folder ends: ckpt_7/rank_7.ckpt; `at` where it is no such folder (a
 /// step's may be called that way, too).
 std::size_t own_folder_end(std::string_view path, std::size_t at, const RankWord& word) {
@@ -102,17 +117,21 @@ std::optional<RankName> rank_name(std::string_view path) {
     if (const auto own = std::ranges::find_if(own_folders, is_own_folder); own != own_folders.end()) {
       name.group += own->own_folder;
       name.group += '*';
+      name.layers.append(own->own_folder).append(1, '*');
       at = own_folder_end(path, at, *own);
       continue;
     }
     if (word == words.end()) {
-      name.group += path[at++];
+      name.group += path[at];
+      name.layers += path[at++];
       continue;
     }
     name.group += word->word;
     name.group += '*';
     const std::size_t begin = number_begin(path, at, *word);
+    name.layers += path.substr(at, begin - at);
     at = numbers_end(path, begin, word->numbers);
+    name.layers += layers_of(path.substr(begin, at - begin), word->same_layers);
     for (std::size_t digits = begin; digits < at; digits = digits_end(path, digits) + 1) {
       std::uint64_t number = 0;
       std::from_chars(path.data() + digits, path.data() + at, number);
@@ -126,6 +145,11 @@ std::optional<RankName> rank_name(std::string_view path) {
 std::optional<std::string> rank_group(std::string_view path) {
   auto name = rank_name(path);
   return name ? std::optional(std::move(name->group)) : std::nullopt;
+}
+
+std::string layers_group(std::string_view path) {
+  auto name = rank_name(path);
+  return name ? std::move(name->layers) : std::string(path);
 }
 
 std::string_view folder_of_group(std::string_view group) {

@@ -65,6 +65,12 @@ class Keys {
     }
   }
 
+  /// Whether there are float8 weights beside them.
+  [[nodiscard]] bool has_float8() const {
+    return std::ranges::any_of(nodes_, [&](const auto& entry) {
+      return tree_.kind(entry.second) == Kind::tensor && tree_.tensor(entry.second).type.name.starts_with("float8");
+    });
+  }
   [[nodiscard]] bool has(const std::string& key) const { return nodes_.contains(key); }
   /// The type of its elements; size 0 where there is no such tensor, or nobody knows its type.
   [[nodiscard]] ElementType type(const std::string& key) const {
@@ -101,7 +107,16 @@ bool is_fp8_weight(ElementType weight) {
   return weight.size == 0 || is_float8(weight);  // it may stand in another file
 }
 
-const Dialect* writer_of_weight_scale(const Keys& keys, const Found& scale, ElementType type) {
+constexpr auto attention_scales = std::to_array<std::string_view>({"q_scale", "k_scale", "v_scale", "kv_scale"});
+
+/// Of attention, whose module has no weight of its own, or whose projection keeps one in any type: a scale for all that
+/// goes into the cache of keys and values. Vectors of that name are learned, unless the model is stored in FP8.
+bool is_attention_scale(const Keys& keys, ElementType weight, const Tensor& scale) {
+  const bool is_integer = weight.size != 0 && !is_float8(weight) && weight.name.find("float") == weight.name.npos;
+  return !is_integer && (scale.count() == 1 || keys.has_float8());
+}
+
+const Dialect* writer_of_weight_scale(const Keys& keys, const Found& scale, const Tensor& tensor) {
   if (keys.has(scale.beside("comfy_quant"))) return &comfyui_weight;
   if (keys.has(scale.beside("weight_packed"))) {
     return is_byte(keys.type(scale.beside("weight_packed"))) ? &compressed_tensors_fp4_weight : nullptr;
@@ -113,13 +128,16 @@ const Dialect* writer_of_weight_scale(const Keys& keys, const Found& scale, Elem
   // One of several weights of a module has the module's own name: experts.gate_up_proj.
   const ElementType named = keys.type(scale.beside("weight"));
   const ElementType weight = named.size != 0 || scale.separator == '.' ? named : keys.type(std::string(scale.module));
-  const ElementType block_scale = scale.name == "weight_scale" ? type : keys.type(scale.beside("weight_scale"));
+  const ElementType block_scale = scale.name == "weight_scale" ? tensor.type : keys.type(scale.beside("weight_scale"));
   if (is_byte(weight) && (is_byte(block_scale) || is_float8(block_scale))) return &mxfp4_weight;
-  return is_fp8_weight(weight) ? &compressed_tensors_weight : nullptr;
+  const bool is_known = std::ranges::find(attention_scales, scale.name) != attention_scales.end()
+                            ? is_attention_scale(keys, weight, tensor)
+                            : is_fp8_weight(weight);
+  return is_known ? &compressed_tensors_weight : nullptr;
 }
 
 /// Who wrote a scale of that type; null for what is none of a stored weight.
-const Dialect* writer_of(const Keys& keys, const Found& scale, ElementType type) {
+const Dialect* writer_of(const Keys& keys, const Found& scale, const Tensor& tensor) {
   const auto is_one_of = [&](auto... names) { return ((scale.name == names) || ...); };
   if (is_one_of("scales")) return is_byte(keys.type(scale.beside("blocks"))) ? &mxfp4_weight : nullptr;
   if (is_one_of("scale_weight", "scale_input")) {
@@ -132,7 +150,7 @@ const Dialect* writer_of(const Keys& keys, const Found& scale, ElementType type)
       return is_float8(data) || (is_byte(data) && is_float8(block_scale)) ? &torchao_flat_weight : nullptr;
     }
     const ElementType weight = keys.type(scale.beside("weight"));
-    const bool is_packed = weight.size == 1 && type.name == "float8_e8m0fnu";
+    const bool is_packed = weight.size == 1 && tensor.type.name == "float8_e8m0fnu";
     return is_one_of("scale") && (is_float8(weight) || is_packed) ? &deepseek_fp8_weight : nullptr;
   }
   if (is_one_of("weight_scale_inv", "activation_scale")) {
@@ -142,7 +160,7 @@ const Dialect* writer_of(const Keys& keys, const Found& scale, ElementType type)
   }
   const bool is_joined_input = scale.separator == '_' && !scale.name.starts_with("weight");
   if (is_joined_input && !keys.has(scale.beside("weight_scale"))) return nullptr;
-  return writer_of_weight_scale(keys, scale, type);
+  return writer_of_weight_scale(keys, scale, tensor);
 }
 
 /// A key's parts; a name that is empty where it is no scale's.
@@ -183,7 +201,7 @@ Matches find_stored_weights(const Tree& tree, NodeId map, NodeId) {
     const Found scale = parts_of(key);
     if (scale.name.empty()) continue;
     if (!keys) keys.emplace(tree, map);
-    const Dialect* writer = writer_of(*keys, scale, tree.tensor(pairs[i + 1]).type);
+    const Dialect* writer = writer_of(*keys, scale, tree.tensor(pairs[i + 1]));
     if (writer != nullptr) found[writer].add({scale.module, scale.name, pairs[i + 1], key});
   }
   Matches all;

@@ -28,6 +28,9 @@ struct RankWord {
   std::size_t numbers = 1;           ///< at most this many, joined by '_': Megatron's mp_rank_TT_PPP_EEE
   std::string_view file = {};        ///< how the names of those files are written, with stars; empty: no matter
   std::string_view own_folder = {};  ///< of a rank's file alone, which repeats its number: "ckpt_" of ckpt_7/rank_7
+  /// How many of the numbers, from the first, tell ranks apart that hold the same layers (tensor- and data-parallel
+  /// ones); those behind them hold others (stages of a pipeline, experts).
+  std::size_t same_layers = 9;
 };
 
 /// A number of ranks that a file says.

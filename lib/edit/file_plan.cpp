@@ -14,6 +14,7 @@
 #include "lib/base/naming.hpp"
 #include "lib/codec/changed_states.hpp"
 #include "lib/container/packed_values.hpp"
+#include "lib/dialect/called.hpp"
 #include "lib/dialect/extra_state.hpp"
 #include "lib/dialect/frameworks/tare.hpp"
 #include "lib/dialect/tare_fp8.hpp"
@@ -104,10 +105,25 @@ class FilePlanner {
     }
   }
 
+  /// What nodes become, by the node and, of a document in it, the node inside.
+  using KnownChanges = std::map<std::pair<NodeId, std::vector<NodeId>>, std::pair<const StateWork*, const Value*>>;
+
+  /// Two keys may show one value: it is changed once. Throws `refused` where it would become two.
+  static bool changes_once(KnownChanges& known, const StateWork& state, const FieldNode& node, const Value& after) {
+    const auto [first, is_new] = known.try_emplace(std::pair(node.node, node.inside), std::pair(&state, &after));
+    if (is_new || same(*first->second.second, after)) return is_new;
+    throw Error(Status::refused,
+                fmt::format("{} and {} are one value of the file, which would become two", called(state.after.path),
+                            called(first->second.first->after.path)),
+                "change one of them alone, or separate them in the framework first");
+  }
+
   /// Turns what the fields become into changes of the nodes that they have in this file.
   std::vector<NodeChange> changes_of_states() {
     std::vector<NodeChange> changes;
     std::map<NodeId, Value> repeated;
+    std::set<NodeId> whole;
+    KnownChanges known;
     for (const StateWork* state : work_.states) {
       const std::vector<Field>& fields = state->scaler->state().fields;
       const std::vector<FieldNode>& nodes = file_.nodes_of(state->scaler->state());
@@ -115,16 +131,15 @@ class FilePlanner {
         const NodeId node = nodes.front().node;
         hold(state->entries.at(0), node);
         const NodeChange change = change_of_whole(*state, file_.container().tree(), node);
-        const bool is_known =
-            request_.as<RenameRoot>() != nullptr && !changes.empty() && changes.back().node == change.node;
-        if (!is_known) changes.push_back(change);  // one root key may hold several states, all of which stand together
+        // One root key may hold several states, and two keys may show one.
+        if (whole.insert(change.node).second) changes.push_back(change);
       }
       for (const auto& [index, replacement] : state->fields) {
         const Field& before = fields[index];
         const Value& after = state->after.fields[index].value;
         const auto& [node, inside, mirror] = nodes[index];
         hold(state->entries.at(index), node);
-        if (same(before.value, after)) continue;
+        if (same(before.value, after) || !changes_once(known, *state, nodes[index], after)) continue;
         NodeChange change{node, replacement.data,
                           fmt::format("{} {} -> {}", before.name, value_text(before.value), value_text(after)), inside};
         if (inside.empty() && file_.container().tree().kind(node) == Kind::list) {
@@ -193,8 +208,13 @@ class FilePlanner {
       return {root_key_of(tree, path), NewText{root->key}, path + " renamed"};
     }
     const auto& rename = std::get<RenameFp8>(request_.action);
-    const NodeId key = key_of_state(tree, holder);
-    return {key, NewText{renamed(tree.key_text(key), rename.from, rename.to)}, path + " renamed"};
+    const auto [map, key] = key_of_state(tree, holder);
+    const std::string name = renamed(tree.key_text(key), rename.from, rename.to);
+    if (tree.find(map, name) != nowhere) {
+      throw Error(Status::refused, fmt::format("{} would become '{}', a key that is there already", called(path), name),
+                  "`tare fp8 strip CHECKPOINT --remove --layer GLOB` takes one out that holds no state");
+    }
+    return {key, NewText{name}, path + " renamed"};
   }
 
   /// What is left of a state that is stripped.

@@ -46,6 +46,12 @@ IncomingFp8::IncomingFp8(const ScalerState& state) : set_(start_fp8_from(state))
   for (std::size_t i = 0; i < set_.names.size(); ++i) slots_.emplace(set_.names[i], i);
 }
 
+/// The amax of a step whose scale is not made yet, or else the newest that made one.
+float IncomingFp8::newest_of(std::size_t slot, std::span<const float> history, AgeOrder order) const {
+  const float seen = set_.amax.empty() ? 0 : set_.amax[slot];
+  return seen > 0 ? seen : history[entry_of_age(order, history.size(), 0)];
+}
+
 std::vector<NewField> IncomingFp8::fields_of(const FoundScaler& layer, const Fp8Choice& choice, bool force) const {
   if (is_tare_fp8(layer)) return own_fields(layer, choice, force);
   const auto length = static_cast<std::size_t>(set_.parameters.history_length);
@@ -63,7 +69,9 @@ std::vector<NewField> IncomingFp8::fields_of(const FoundScaler& layer, const Fp8
     if (!force) require_no_data(layer, slot, multiplier);
     set_scale(changes, slot, {multiplier, stored});
     if (slot.history != nullptr && !set_.history.empty()) {
-      set_history(changes, slot, std::span(set_.history).subspan(i * length, length), name);
+      const auto history = std::span(set_.history).subspan(i * length, length);
+      set_history(changes, slot, history, name);
+      if (slot.newest != nullptr) changes.set(*slot.newest, {0, newest_of(i, history, slot.order)});
     }
     const Field* counter = set_.counter.empty() ? nullptr : layer.find(counter_field);
     if (counter == nullptr) continue;

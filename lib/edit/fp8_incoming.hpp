@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -28,6 +29,7 @@ class IncomingFp8 {
   [[nodiscard]] std::vector<NewField> fields_of(const FoundScaler& layer, const Fp8Choice& choice, bool force) const;
 
  private:
+  [[nodiscard]] float newest_of(std::size_t slot, std::span<const float> history, AgeOrder order) const;
   [[nodiscard]] std::vector<NewField> own_fields(const FoundScaler& state, const Fp8Choice& choice, bool force) const;
 
   ScalerState state_;

@@ -62,6 +62,13 @@ bool is_fp8_key(const Checkpoint& checkpoint, const std::string& key, bool has_l
       return scaler.state().dialect->kind == kind && native_field(scaler.state(), key) != nullptr;
     });
   };
+  // One of two recipes has more in front: what is given is told with the names that there are.
+  const auto has_longer = [&](const Scaler& scaler) {
+    return scaler.state().dialect->kind == "fp8" && std::ranges::any_of(scaler.state().fields, [&](const Field& field) {
+             return field.name.ends_with("." + key);
+           });
+  };
+  if (key.starts_with("recipe.") && std::ranges::any_of(checkpoint.scalers, has_longer)) return true;
   return any_has_it("fp8") && (has_layers || !any_has_it("loss_scale"));
 }
 

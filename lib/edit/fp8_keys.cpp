@@ -15,12 +15,12 @@ std::string renamed(std::string path, std::string_view from, std::string_view to
   return path;
 }
 
-NodeId key_of_state(const Tree& tree, NodeId state) {
+StateKey key_of_state(const Tree& tree, NodeId state) {
   for (NodeId map = 0; map < tree.size(); ++map) {
     if (tree.kind(map) != Kind::map) continue;
     const auto pairs = tree.items(map);
     for (std::size_t i = 0; i < pairs.size(); i += 2) {
-      if (pairs[i + 1] == state && tree[pairs[i]].store == RunIn::text) return pairs[i];
+      if (pairs[i + 1] == state && tree[pairs[i]].store == RunIn::text) return {map, pairs[i]};
     }
   }
   throw Error(Status::refused, "the keys of this checkpoint do not stand with its values",

@@ -12,7 +12,12 @@ namespace tare {
 /// path itself where it does not.
 std::string renamed(std::string path, std::string_view from, std::string_view to);
 
+/// A key, and the map that it is in.
+struct StateKey {
+  NodeId map = nowhere, key = nowhere;
+};
+
 /// The key of a map whose value is `state`. Throws `refused` where there is none that a file could change.
-NodeId key_of_state(const Tree& tree, NodeId state);
+StateKey key_of_state(const Tree& tree, NodeId state);
 
 }  // namespace tare

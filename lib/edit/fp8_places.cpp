@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 
 #include "lib/base/error.hpp"
 #include "lib/base/glob.hpp"
 #include "lib/base/keyed_hash.hpp"
+#include "lib/checkpoint/layer_files.hpp"
 #include "lib/checkpoint/reopened.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/edit/fp8_extra_state.hpp"
@@ -15,8 +17,8 @@
 namespace tare {
 namespace {
 
-bool is_chosen(const std::string& path, const std::optional<std::string>& layer) {
-  return !layer || glob_matches(*layer, path) || glob_matches(*layer, layer_name(path));
+bool matches(const std::vector<std::string>& names, const std::optional<std::string>& layer) {
+  return !layer || std::ranges::any_of(names, [&](const std::string& name) { return glob_matches(*layer, name); });
 }
 
 }  // namespace
@@ -27,7 +29,9 @@ std::vector<PlaceWork> places_to_remove(const Checkpoint& checkpoint, const std:
     if (checkpoint.files[file].format.empty()) continue;
     const Reopened opened(checkpoint, file);
     for (EmptyExtraState& place : empty_extra_states(opened.container().tree())) {
-      if (is_chosen(place.path, layer)) places.push_back({file, std::move(place.path)});
+      const bool is_meant = layer && glob_matches(*layer, place.path);
+      if (is_meant || matches(layer_names(checkpoint, file, place.path), layer))
+        places.push_back({file, std::move(place.path)});
     }
   }
   return places;
@@ -36,13 +40,16 @@ std::vector<PlaceWork> places_to_remove(const Checkpoint& checkpoint, const std:
 std::vector<PlaceWork> places_to_fill(const Checkpoint& checkpoint, const Fp8Set& set,
                                       const std::optional<std::string>& layer) {
   std::vector<SavedLayer> wanted = layers_of(set);
-  std::erase_if(wanted, [&](const SavedLayer& saved) { return !is_chosen(saved.name, layer); });
+  std::erase_if(wanted, [&](const SavedLayer& saved) { return !matches({saved.name}, layer); });
   std::unordered_map<std::string_view, const SavedLayer*, KeyedHash> by_name;
   for (const SavedLayer& saved : wanted) by_name.emplace(saved.name, &saved);
   std::set<const SavedLayer*> placed;
   std::vector<PlaceWork> places;
   for (PlaceWork& place : places_to_remove(checkpoint, std::nullopt)) {
-    const auto saved = by_name.find(layer_name(place.path));
+    auto saved = by_name.end();
+    for (const std::string& name : layer_names(checkpoint, place.file, place.path)) {
+      if (saved == by_name.end()) saved = by_name.find(name);
+    }
     if (saved == by_name.end()) continue;
     place.state = extra_state_of(set, *saved->second);
     placed.insert(saved->second);

@@ -62,16 +62,18 @@ NextScale next_scale_of(const FoundScaler& state) {
               "only the state of delayed scaling is reset or computed anew");
 }
 
-/// In TransformerEngine's state, or in tare's own.
-const Field* of_recipe(const FoundScaler& state, std::string_view name) {
-  const Field* field = state.find(std::string_view(fmt::format("recipe.{}", name)));
-  return field != nullptr ? field : state.find(std::string_view(fmt::format("params.{}", name)));
+/// Of state whose columns are not known nothing is done, rather than a part of it.
+std::vector<Fp8Slot> known_slots(const FoundScaler& state, const Fp8Choice& choice) {
+  std::vector<Fp8Slot> slots = fp8_slots(state, choice.layer);
+  if (!slots.empty()) return slots;
+  throw Error(Status::refused, fmt::format("{}: its scales are of no tensors that tare knows", called(state.path)),
+              "choose other layers with --layer; tare edit sets the fields by their own names");
 }
 
 /// The amax that the recipe's algorithm looks at.
 float chosen_amax(const FoundScaler& state, const Fp8Slot& slot) {
   const std::vector<double> amaxes = slot.history_by_age();
-  const Field* algorithm = of_recipe(state, "amax_compute_algo");
+  const Field* algorithm = recipe_field(state, slot.scale->name, "amax_compute_algo");
   const auto* word = algorithm == nullptr ? nullptr : std::get_if<std::string>(&algorithm->value.data);
   if (word != nullptr && *word == "most_recent") return amaxes.empty() ? 0 : static_cast<float>(amaxes.front());
   double largest = 0;
@@ -79,8 +81,8 @@ float chosen_amax(const FoundScaler& state, const Fp8Slot& slot) {
   return static_cast<float>(largest);
 }
 
-float two_to_margin(const FoundScaler& state) {
-  const Field* margin = of_recipe(state, "margin");
+float two_to_margin(const FoundScaler& state, const Fp8Slot& slot) {
+  const Field* margin = recipe_field(state, slot.scale->name, "margin");
   const bool is_number = margin != nullptr && margin->value.number() != nullptr;
   return is_number ? std::exp2(static_cast<float>(margin->value.as_double())) : 1.0F;
 }
@@ -148,7 +150,7 @@ NewField with_elements(const Field& field, std::vector<std::int64_t> shape, Byte
 std::vector<NewField> resized_rows(const FoundScaler& state, std::int64_t length) {
   std::vector<NewField> fields;
   for (const Field& field : state.fields) {
-    if (field.name == "recipe.amax_history_len") {
+    if (field.name.ends_with("recipe.amax_history_len")) {
       fields.push_back({field.name, {Integer{length, {}}, "int"}, Integer{length, {}}});
     }
     const auto* array = std::get_if<PackedArray>(&field.value.data);
@@ -221,8 +223,9 @@ std::vector<NewField> new_fp8_values(const FoundScaler& state, const Fp8Key& key
 std::vector<NewField> reset_fp8(const FoundScaler& state, std::int64_t length, const Fp8Choice& choice) {
   next_scale_of(state);
   Fp8Changes changes;
-  for (const Fp8Slot& slot : fp8_slots(state, choice.layer)) {
+  for (const Fp8Slot& slot : known_slots(state, choice)) {
     set_scale(changes, slot, {});
+    if (slot.newest != nullptr) changes.set(*slot.newest, {0, slot.format_max});  // as torchao starts
     if (length == 0) set_history(changes, slot, 0);
   }
   std::vector<NewField> fields = std::move(changes).take();
@@ -240,13 +243,17 @@ std::vector<NewField> reset_fp8(const FoundScaler& state, std::int64_t length, c
 
 std::vector<NewField> recomputed_fp8(const FoundScaler& state, const Fp8Choice& choice) {
   const NextScale next_scale = next_scale_of(state);
-  const float margin = two_to_margin(state);
+  if (const std::string functions = own_functions(state); !functions.empty()) {
+    throw Error(Status::refused,
+                fmt::format("{}: a function of its own makes its scales: {}", called(state.path), functions),
+                "tare runs none; choose other layers with --layer, or give the scales with tare edit");
+  }
   Fp8Changes changes;
-  for (const Fp8Slot& slot : fp8_slots(state, choice.layer)) {
+  for (const Fp8Slot& slot : known_slots(state, choice)) {
     const float amax = chosen_amax(state, slot);
     if (!(amax > 0) || !std::isfinite(amax)) continue;
     const auto stored = static_cast<float>(stored_scale(slot.meaning, slot.multiplier()));
-    const float next = next_scale(stored, amax, static_cast<float>(slot.format_max), margin);
+    const float next = next_scale(stored, amax, static_cast<float>(slot.format_max), two_to_margin(state, slot));
     set_scale(changes, slot, {stored_scale(slot.meaning, next), next});
   }
   return std::move(changes).take();
@@ -270,6 +277,12 @@ std::vector<NewField> resized_fp8(const FoundScaler& state, std::int64_t length,
 
 std::vector<NewField> regrouped_fp8(const FoundScaler& state, TeRelease release) {
   constexpr TeRelease first_by_product{2, 3};
+  const auto has_columns_by_tensor = state.dialect->fp8.has_columns_by_tensor;
+  if (has_columns_by_tensor != nullptr && has_columns_by_tensor(state)) {
+    throw Error(Status::refused,
+                fmt::format("{}: is of a release before 2.0, which orders its columns by tensor", called(state.path)),
+                "`tare fp8 reencode CHECKPOINT --for RELEASE` gives them the order of that release");
+  }
   const std::uint64_t products = static_cast<std::uint64_t>(extra_state_of(state).products);
   if (products == 1) {
     throw Error(Status::refused,

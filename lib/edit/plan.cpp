@@ -16,6 +16,7 @@
 #include "lib/checkpoint/choose.hpp"
 #include "lib/dialect/called.hpp"
 #include "lib/dialect/extra_state.hpp"
+#include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/policy.hpp"
 #include "lib/dialect/tare_fp8.hpp"
 #include "lib/edit/assign.hpp"
@@ -25,6 +26,7 @@
 #include "lib/edit/fp8_keys.hpp"
 #include "lib/edit/fp8_own.hpp"
 #include "lib/edit/fp8_places.hpp"
+#include "lib/edit/fp8_recipe_text.hpp"
 #include "lib/edit/fp8_values.hpp"
 #include "lib/edit/integrity.hpp"
 #include "lib/edit/root_key.hpp"
@@ -180,6 +182,7 @@ class Planner {
   bool change(StateWork& state, const ReencodeFp8& action) {
     require_document(state.after, "re-encoded");
     const TeRelease release = action.release;
+    require_no_functions(state.after);
     const ExtraState values = extra_state_of(state.after);
     const std::string lost = unkept(values, release);
     if (!lost.empty() && !request_.force) {
@@ -234,6 +237,7 @@ class Planner {
 
   bool take(StateWork& state, std::vector<NewField> fields) {
     add(state, std::move(fields));
+    add(state, renewed_recipe_texts(state.scaler->state(), state.after));
     for (const Field& field : state.scaler->state().fields) record(state, field.name);
     return true;
   }
@@ -304,15 +308,26 @@ class Planner {
                             {}});
   }
 
+  /// Only a name is stored of them: a state that is written anew would have "max" in their place.
+  void require_no_functions(const FoundScaler& state) const {
+    const std::string functions = own_functions(state);
+    if (functions.empty() || request_.force) return;
+    throw Error(Status::refused, fmt::format("{}: {} would be lost", called(state.path), functions),
+                "--force re-encodes all the same, with amax_compute_algo = max; choose other layers with --layer");
+  }
+
   static void require_document(const FoundScaler& state, const char* what) {
     if (!state.fields.front().inside.empty()) return;
     throw Error(Status::refused, fmt::format("{} is no document of its own that could be {}", called(state.path), what),
                 fmt::format("only TransformerEngine's extra state from 0.6 on is {}", what));
   }
 
+  /// Of the layers that are meant.
   [[nodiscard]] bool has_fp8() const {
-    return std::any_of(checkpoint_.scalers.begin(), checkpoint_.scalers.end(),
-                       [](const Scaler& scaler) { return scaler.state().dialect->kind == "fp8"; });
+    return std::ranges::any_of(checkpoint_.scalers, [this](const Scaler& scaler) {
+      const FoundScaler& state = scaler.state();
+      return state.dialect->kind == "fp8" && (!request_.layer || is_layer(state, *request_.layer));
+    });
   }
 
   /// Each place in each file; one entry in the plan for those of one path.

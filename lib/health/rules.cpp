@@ -191,6 +191,7 @@ constexpr auto table = std::to_array<Rule>({
     {"amax-not-finite", Severity::warning, LooksAt::state, "an FP8 history holds inf or nan", mend_fp8},
     {"history-empty", Severity::note, LooksAt::state, "FP8 histories without an amax: no step was made with them",
      "Normal for a new layer; `tare fp8 inject CHECKPOINT STATE.json` puts one in"},
+    {"fp8-tensors-unknown", Severity::warning, LooksAt::state, "FP8 scales whose tensors are not known", ""},
     {"fp8-state-empty", Severity::note, LooksAt::state,
      "FP8 modules without a state: FP8 was off, or its recipe keeps none",
      "Normal of current, block and MXFP8 scaling; for delayed scaling `tare fp8 inject CHECKPOINT STATE.json` puts it "
@@ -204,6 +205,8 @@ constexpr auto table = std::to_array<Rule>({
     // ---- files; lib/checkpoint knows what belongs together
     {"copies-disagree", Severity::error, LooksAt::files, "rank files hold different values for one scaler",
      "`tare edit CHECKPOINT --align` gives all of them the state that most have"},
+    {"fp8-ranks-differ", Severity::note, LooksAt::files, "rank files hold other FP8 state for one layer",
+     "Normal where ranks do not reduce their amaxes; verbs act on every file's, --layer 'FILE:LAYER' on one"},
     {"groups-disagree", Severity::warning, LooksAt::files, "data-parallel groups hold different values", ""},
     {"copies-missing", Severity::error, LooksAt::files, "rank files lack the scaler that others of their group hold",
      complete},

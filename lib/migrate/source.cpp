@@ -10,6 +10,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/naming.hpp"
 #include "lib/checkpoint/choose.hpp"
+#include "lib/checkpoint/plain_states.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/dialect/policy.hpp"
 #include "lib/migrate/fp8_into.hpp"
@@ -101,7 +102,9 @@ LoadedState migration_source(const std::string& path, const SourceChoice& choice
   const std::size_t scalers = checkpoint.scalers.size() - fp8;
   const bool wants_fp8 = means_fp8(choice, scalers, fp8);
   if (fp8 + scalers > 0 && (wants_fp8 ? fp8 : scalers) == 0) refuse_kind(checkpoint.resolved, wants_fp8);
-  if (wants_fp8) return {fp8_state_in(checkpoint, choice.at, "--at")};
+  if (wants_fp8) {
+    return {fp8_state_in(checkpoint, choice.at, "--at"), lost_in_plain_states(checkpoint, choice.at)};
+  }
   const FoundScaler& found = chosen_scalers(checkpoint, {.at = choice.at, .ways = "--at PLACE"}).front()->state();
   return naming(checkpoint.resolved, [&]() -> LoadedState { return {to_state(found)}; });
 }

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "kernels/fp8/flax.hpp"
+#include "lib/dialect/found.hpp"
 #include "lib/dialect/frameworks/flax.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
 #include "lib/dialect/rank_name.hpp"
@@ -88,6 +89,15 @@ constexpr Fp8Convention flax_fp8_conventions[] = {
     {AgeOrder::first_wraps, ScaleMeaning::divisor, ScaleUse::recomputed, flax_fp8_rules},
 };
 
+/// For AMD's float8_e4m3fnuz, told by the module's own name alone (where it was given none).
+constexpr std::string_view flax_nanoo = "NANOOFp8DotGeneralOp";
+constexpr double flax_largest_e4m3fnuz = 240;
+
+std::optional<double> flax_format_max(const FoundScaler& state, const Fp8Rule& rule) {
+  const bool is_nanoo = rule.format_max == fp8_largest_e4m3 && state.path.find(flax_nanoo) != state.path.npos;
+  return is_nanoo ? std::optional(flax_largest_e4m3fnuz) : std::nullopt;
+}
+
 /// flax.training.checkpoints.save_checkpoint.
 constexpr auto flax_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::highest, "checkpoint_#", {}, {}, FileType::file},
@@ -131,7 +141,7 @@ constinit const Dialect flax_fp8 = {
     .framework = "flax's FP8 operations",
     .form = Form::map,
     .find_in = find_fp8,
-    .fp8 = {flax_fp8_conventions, "flax_fp8", flax_next_scale, HistoryResize::entry_age, is_fp8_item},
+    .fp8 = {flax_fp8_conventions, "flax_fp8", flax_next_scale, HistoryResize::entry_age, is_fp8_item, flax_format_max},
 };
 
 constinit const Trainer flax_trainer = {

@@ -65,7 +65,7 @@ constexpr auto internevo_templates = std::to_array<StateTemplate>({
 constexpr auto internevo_rank_words = std::to_array<RankWord>({
     {"tp", false, 1, "optimizer_tp*"},
     {"wp", false, 1, "optimizer_tp*"},
-    {"pp", false, 1, "optimizer_tp*"},
+    {"pp", false, 1, "optimizer_tp*", {}, 0},
     {"dp", false, 1, "optimizer_tp*"},
     {"zo", false, 1, "optimizer_tp*"},
 });

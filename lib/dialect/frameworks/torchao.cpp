@@ -56,13 +56,22 @@ Matches find_weight(const Tree& tree, NodeId map, NodeId) {
 
 constexpr auto torchao_rebuilt = std::to_array<std::string_view>({"_rebuild_wrapper_subclass"});
 
+constexpr Fp8Rule delayed(std::string_view role, std::string_view scale, std::string_view history,
+                          std::string_view newest, double format_max) {
+  Fp8Rule rule = scale_of(role, scale, format_max);
+  rule.history = history;
+  rule.newest = newest;
+  return rule;
+}
+
 constexpr auto delayed_rules = std::to_array<Fp8Rule>({
-    {"input", "fp8_scale_input", {}, "fp8_amax_history_input", {}, fp8_largest_e4m3},
-    {"weight", "fp8_scale_weight", {}, "fp8_amax_history_weight", {}, fp8_largest_e4m3},
-    {"grad_output", "fp8_scale_grad_output", {}, "fp8_amax_history_grad_output", {}, fp8_largest_e5m2},
-    {"input", "fp8_scale_x", {}, "fp8_amax_history_x", {}, fp8_largest_e4m3},
-    {"weight", "fp8_scale_w", {}, "fp8_amax_history_w", {}, fp8_largest_e4m3},
-    {"grad_output", "fp8_scale_dL_dY", {}, "fp8_amax_history_dL_dY", {}, fp8_largest_e5m2},
+    delayed("input", "fp8_scale_input", "fp8_amax_history_input", "fp8_amax_input", fp8_largest_e4m3),
+    delayed("weight", "fp8_scale_weight", "fp8_amax_history_weight", "fp8_amax_weight", fp8_largest_e4m3),
+    delayed("grad_output", "fp8_scale_grad_output", "fp8_amax_history_grad_output", "fp8_amax_grad_output",
+            fp8_largest_e5m2),
+    delayed("input", "fp8_scale_x", "fp8_amax_history_x", "fp8_amax_x", fp8_largest_e4m3),
+    delayed("weight", "fp8_scale_w", "fp8_amax_history_w", "fp8_amax_w", fp8_largest_e4m3),
+    delayed("grad_output", "fp8_scale_dL_dY", "fp8_amax_history_dL_dY", "fp8_amax_dL_dY", fp8_largest_e5m2),
 });
 constexpr Fp8Convention delayed_conventions[] = {
     {AgeOrder::first, ScaleMeaning::multiplier, ScaleUse::recomputed, delayed_rules},

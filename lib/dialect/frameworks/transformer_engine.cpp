@@ -8,7 +8,7 @@
 #include <array>
 
 #include "kernels/fp8/transformer_engine.hpp"
-#include "lib/dialect/found.hpp"
+#include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
 #include "lib/tree/path.hpp"
 
@@ -26,6 +26,9 @@ constexpr std::size_t transformer_engine_list_size = 10;
 constexpr auto transformer_engine_recipe_values = std::to_array<std::string_view>(
     {"margin", "amax_history_len", "amax_compute_algo", "reduce_amax", "fp8_dpa", "fp8_mha"});
 
+constexpr auto transformer_engine_algorithms =
+    std::to_array<std::string_view>({"amax_compute_algo", "scaling_factor_compute_algo"});
+
 bool is_scalar(Kind kind) {
   return kind == Kind::boolean || kind == Kind::integer || kind == Kind::floating || kind == Kind::string;
 }
@@ -42,15 +45,41 @@ class StateReader {
       return;
     }
     if (tree_.kind(state) != Kind::map) return;
-    // te.ops keep one dict a direction.
-    for (const std::string_view direction : {"forward", "backward"}) read_dict(tree_.find(state, direction));
-    read_dict(state);
+    const NodeId ahead = tree_.find(state, forward), back = tree_.find(state, backward);
+    const bool is_of_ops = ahead != nowhere || back != nowhere;
+    is_of_ops ? read_directions(ahead, back) : read_module(state);
   }
 
  private:
+  static constexpr std::string_view forward = "forward", backward = "backward", recipe = "recipe";
+  static constexpr std::string_view variables = "extra_fp8_variables";
+
   void add(std::string name, NodeId node) { parts_.push_back({std::move(name), node, {}}); }
 
-  void read_dict(NodeId state) {
+  void read_module(NodeId state) {
+    read_arrays(state);
+    read_recipe(recipe_in(state), std::string(recipe));
+    read_variables(variables_in(state), std::string(variables));
+  }
+
+  /// te.ops keep one dict a direction. Mostly both have one recipe, which then has one name; two have the names of
+  /// their dicts in front.
+  void read_directions(NodeId ahead, NodeId back) {
+    const bool has_two =
+        recipe_in(ahead) != nowhere && recipe_in(back) != nowhere && recipe_in(ahead) != recipe_in(back);
+    read_arrays(ahead);
+    read_arrays(back);
+    read_recipe(recipe_in(ahead), has_two ? key_path(forward, recipe) : std::string(recipe));
+    const bool is_read = !has_two && recipe_in(ahead) != nowhere;
+    if (!is_read) read_recipe(recipe_in(back), has_two ? key_path(backward, recipe) : std::string(recipe));
+    read_variables(variables_in(ahead), key_path(forward, variables));
+    read_variables(variables_in(back), key_path(backward, variables));
+  }
+
+  [[nodiscard]] NodeId recipe_in(NodeId dict) const { return tree_.find(dict, recipe); }
+  [[nodiscard]] NodeId variables_in(NodeId dict) const { return tree_.find(dict, variables); }
+
+  void read_arrays(NodeId state) {
     if (state == nowhere || tree_.kind(state) != Kind::map) return;
     const auto pairs = tree_.items(state);
     for (std::size_t i = 0; i < pairs.size(); i += 2) {
@@ -59,46 +88,61 @@ class StateReader {
           transformer_engine_arrays.end())
         add(key, pairs[i + 1]);
     }
-    read_recipe(tree_.find(state, "recipe"));
-    read_variables(tree_.find(state, "extra_fp8_variables"));
   }
 
-  void read_recipe(NodeId recipe) {
-    const NodeId attributes = tree_.fields(recipe);
+  void read_recipe(NodeId node, const std::string& path) {
+    const NodeId attributes = tree_.fields(node);
     for (const std::string_view name : transformer_engine_recipe_values) {
       const NodeId value = tree_.find(attributes, name);
-      if (value != nowhere && is_scalar(tree_.kind(value))) add(key_path("recipe", name), value);
+      if (value != nowhere && is_scalar(tree_.kind(value))) add(key_path(path, name), value);
     }
-    read_format(tree_.find(attributes, "fp8_format"));
+    for (const std::string_view name : transformer_engine_algorithms) {
+      const NodeId value = tree_.find(attributes, name);
+      if (value != nowhere && tree_.kind(value) == Kind::name) add_function(key_path(path, name), value);
+    }
+    read_format(tree_.find(attributes, "fp8_format"), key_path(path, "fp8_format"));
+    const NodeId text = tree_.find(attributes, recipe_text_field);
+    if (text != nowhere && tree_.kind(text) == Kind::string) add(key_path(path, recipe_text_field), text);
+  }
+
+  /// A function of the user's own, by its name: it is never run.
+  void add_function(std::string name, NodeId node) {
+    const QualifiedName function = tree_.qualified_name(node);
+    std::string text = std::string(function.module).append(".").append(function.name);
+    parts_.push_back({std::move(name),
+                      node,
+                      {},
+                      nowhere,
+                      std::make_shared<const Value>(Value{std::move(text), std::string(fp8_function_type)})});
   }
 
   /// Format(_FormatHelper(max_fwd, max_bwd)): an enumeration by its value.
-  void read_format(NodeId format) {
+  void read_format(NodeId format, const std::string& path) {
     const auto arguments = format == nowhere ? std::span<const NodeId>() : tree_.items(tree_.arguments(format));
     if (arguments.size() != 1) return;
     const auto maxima = tree_.items(tree_.arguments(arguments[0]));
     if (maxima.size() != 2) return;
-    add("recipe.fp8_format.max_fwd", maxima[0]);
-    add("recipe.fp8_format.max_bwd", maxima[1]);
+    add(key_path(path, "max_fwd"), maxima[0]);
+    add(key_path(path, "max_bwd"), maxima[1]);
   }
 
   /// A dict, or pairs.
-  void read_variables(NodeId variables) {
-    if (variables == nowhere) return;
-    const auto items = tree_.items(variables);
-    if (tree_.kind(variables) == Kind::map) {
-      for (std::size_t i = 0; i < items.size(); i += 2) add_variable(items[i], items[i + 1]);
+  void read_variables(NodeId node, const std::string& path) {
+    if (node == nowhere) return;
+    const auto items = tree_.items(node);
+    if (tree_.kind(node) == Kind::map) {
+      for (std::size_t i = 0; i < items.size(); i += 2) add_variable(path, items[i], items[i + 1]);
       return;
     }
     for (const NodeId item : items) {
       const auto pair = tree_.items(item);
-      if (pair.size() == 2) add_variable(pair[0], pair[1]);
+      if (pair.size() == 2) add_variable(path, pair[0], pair[1]);
     }
   }
 
-  void add_variable(NodeId key, NodeId value) {
+  void add_variable(const std::string& path, NodeId key, NodeId value) {
     if (!is_scalar(tree_.kind(value))) return;
-    add(key_path("extra_fp8_variables", tree_.key_text(key)), value);
+    add(key_path(path, tree_.key_text(key)), value);
   }
 
   const Tree& tree_;
@@ -173,15 +217,31 @@ constexpr auto transformer_engine_old_rules = std::to_array<Fp8Rule>({
     {"grad_output", "scale_bwd", "scale_inv_bwd", "amax_history_bwd", max_bwd, fp8_largest_e5m2, 0, 1},
 });
 
+/// te.ops' Quantize: what goes into it, either way.
+constexpr auto transformer_engine_quantize_rules = std::to_array<Fp8Rule>({
+    {"input", "scale_fwd", "scale_inv_fwd", "amax_history_fwd", max_fwd, fp8_largest_e4m3, 0, 1},
+    {"grad_output", "scale_bwd", "scale_inv_bwd", "amax_history_bwd", max_bwd, fp8_largest_e5m2, 0, 1},
+});
+
 constexpr Fp8Convention transformer_engine_conventions[] = {
     {AgeOrder::last_first, ScaleMeaning::multiplier, ScaleUse::recomputed, transformer_engine_rules},
     {AgeOrder::last_first, ScaleMeaning::multiplier, ScaleUse::recomputed, transformer_engine_old_rules},
+    {AgeOrder::last_first, ScaleMeaning::multiplier, ScaleUse::recomputed, transformer_engine_quantize_rules},
 };
+
+/// As the recipe has it: te.ops keep no variables.
+std::optional<double> transformer_engine_format_max(const FoundScaler& state, const Fp8Rule& rule) {
+  const bool is_back = rule.max_field == max_bwd;
+  const Field* field = recipe_field(state, rule.scale, is_back ? "fp8_format.max_bwd" : "fp8_format.max_fwd");
+  const bool is_number = field != nullptr && field->value.number() != nullptr && field->value.as_double() > 0;
+  return is_number ? std::optional(field->value.as_double()) : std::nullopt;
+}
 
 float transformer_engine_next_scale(float stored, float amax, float fp8_max, float two_to_margin) {
   return kernels::fp8::next_scale(kernels::fp8::TransformerEngineParams{.two_to_margin = two_to_margin}, stored, amax,
                                   fp8_max);
 }
+
 constexpr auto transformer_engine_classes = std::to_array<ClassName>({
     {"transformer_engine.common.recipe", "CustomRecipe"},
     {"transformer_engine.common.recipe", "DelayedScaling"},
@@ -195,7 +255,17 @@ constexpr auto transformer_engine_classes = std::to_array<ClassName>({
 });
 
 bool has_recipe(const FoundScaler& state) {
-  return std::ranges::any_of(state.fields, [](const Field& field) { return field.name.starts_with("recipe."); });
+  return std::ranges::any_of(state.fields,
+                             [](const Field& field) { return field.name.find("recipe.") != field.name.npos; });
+}
+
+/// Of 1.x a GroupedLinear is certain where it has more products than other modules (3, attention): its columns are all
+/// inputs, all weights, all outputs; 2.3 and later go product by product.
+bool is_grouped_in_old_order(const FoundScaler& state) {
+  constexpr double most_of_others = 3;
+  const Field* products = state.find("extra_fp8_variables.num_gemms");
+  const bool is_number = products != nullptr && products->value.number() != nullptr;
+  return is_number && products->value.as_double() > most_of_others && !has_recipe(state);
 }
 
 /// A module's own state by a release before those that put their recipe into it; te.ops keeps pairs of dicts.
@@ -256,7 +326,7 @@ constinit const Dialect transformer_engine_state = {
     .telling_word = "_state",  // of both keys
     .classes = transformer_engine_classes,
     .fp8 = {transformer_engine_conventions, "transformer_engine", transformer_engine_next_scale, HistoryResize::rows,
-            is_extra_state},
+            is_extra_state, transformer_engine_format_max, is_grouped_in_old_order},
 };
 
 constinit const Trainer transformer_engine_trainer = {

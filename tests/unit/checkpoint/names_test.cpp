@@ -26,6 +26,15 @@ TEST_CASE("the order of names is strict and total") {
   }
 }
 
+TEST_CASE("ranks of a pipeline and of experts hold layers of their own, tensor- and data-parallel ones the same") {
+  CHECK(layers_group("mp_rank_01_003_002/model_optim_rng.pt") == "mp_rank_*_003_002/model_optim_rng.pt");
+  CHECK(layers_group("mp_rank_00/model_optim_rng.pt") == "mp_rank_*/model_optim_rng.pt");
+  CHECK(layers_group("tp_rank_00_pp_rank_001/last.ckpt") == "tp_rank_*_pp_rank_001/last.ckpt");
+  CHECK(layers_group("zero_pp_rank_0_mp_rank_00_optim_states.pt") == "zero_pp_rank_*_mp_rank_*_optim_states.pt");
+  CHECK(layers_group("ckpt_7/rank_7.ckpt") == "ckpt_*/rank_*.ckpt");
+  CHECK(layers_group("layer_02-model_00-model_states.pt") == "layer_02-model_00-model_states.pt");
+}
+
 TEST_CASE("names that frameworks give to rank files are told from names of steps and epochs") {
   struct Row {
     const char* path;

@@ -15,6 +15,7 @@ std::vector<Finding> told(const std::vector<std::string>& paths,
   std::vector<Scaler> scalers;
   for (const auto& holder : holders) {
     Scaler& scaler = scalers.emplace_back();
+    scaler.found.dialect = dialects().front();
     for (const std::size_t file : holder) scaler.copies.push_back({file, {file}});
   }
   const std::size_t known = before.size();

@@ -107,6 +107,23 @@ TEST_CASE("a layer without all of its slots is refused, and so is one with slots
   CHECK_THROWS_AS(only_layer(names), Error);
 }
 
+TEST_CASE("a GroupedLinear goes into the order of its release, or is refused where nothing would tell the order") {
+  std::vector<std::string> names;
+  for (const std::string& name : one_layer) {
+    for (const char* product : {".0", ".1", ".2", ".3"}) names.push_back(name + product);
+  }
+  const ExtraState state = only_layer(names);
+  const auto first_weight = [&](TeRelease release, std::size_t column) {
+    const Document dict = extra_state_document(state, release);
+    const Document* scale = attribute(std::get<DocumentMap>(dict.value), "scale_fwd");
+    const Bytes& elements = std::get<DocumentTensor>(scale->value).elements;
+    return load_le<float>(elements.data() + column * sizeof(float)) == state.directions[0].scale[1];
+  };
+  CHECK(first_weight({1, 13}, 4));
+  CHECK(first_weight({2, 3}, 1));
+  CHECK_THROWS_AS(extra_state_document(state, {2, 2}), Error);
+}
+
 TEST_CASE("what a release without recipes would lose is named") {
   ExtraState state = only_layer(one_layer);
   CHECK(unkept(state, {1, 13}).empty());

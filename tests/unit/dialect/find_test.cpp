@@ -1,5 +1,8 @@
 
 #include "lib/dialect/found.hpp"
+
+#include <algorithm>
+
 #include "tests/catch.hpp"
 #include "tests/unit/dialect/made_tree.hpp"
 
@@ -393,4 +396,28 @@ TEST_CASE("of two states of Lightning's the one that it loads last is the one th
   REQUIRE(answer.scalers.size() == 2);
   CHECK(answer.scalers[0].authority == Authority::no_rank);
   CHECK(answer.scalers[1].authority == Authority::every_rank);
+}
+
+TEST_CASE("te.ops' two recipes have the names of their dicts, one that both share has one name") {
+  MadeTree made;
+  const auto recipe = [&](std::int64_t margin, NodeId algorithm) {
+    return made.object("transformer_engine.common.recipe", "DelayedScaling",
+                       made.map({{"margin", made.integer(margin)}, {"amax_compute_algo", algorithm}}));
+  };
+  const auto state = [&](NodeId forward, NodeId backward) {
+    return made.map({{"forward", made.map({{"recipe", forward}, {"scale_fwd", made.number(1)}})},
+                     {"backward", made.map({{"recipe", backward}, {"scale_bwd", made.number(2)}})}});
+  };
+  const NodeId shared = recipe(1, made.name("my_train", "my_amax"));
+  const auto answer =
+      find_in(made, made.map({{"a._extra_state", state(shared, shared)},
+                              {"b._extra_state", state(recipe(1, made.text("max")), recipe(2, made.text("max")))}}));
+  REQUIRE(answer.scalers.size() == 2);
+  const FoundScaler &one = answer.scalers[0], &two = answer.scalers[1];
+  const auto count = [&](std::string_view name) { return std::ranges::count(one.fields, name, &Field::name); };
+  CHECK(count("recipe.margin") == 1);
+  CHECK(std::get<std::string>(one.find("recipe.amax_compute_algo")->value.data) == "my_train.my_amax");
+  CHECK(two.find("recipe.margin") == nullptr);
+  CHECK(two.find("forward.recipe.margin")->value.as_double() == 1);
+  CHECK(two.find("backward.recipe.margin")->value.as_double() == 2);
 }

@@ -60,6 +60,86 @@ TEST_CASE("TransformerEngine's columns are tensors, its last row the newest") {
   CHECK(slots[3].history_by_age() == Amaxes{3, 2, 1});
 }
 
+TEST_CASE("te.ops' Quantize has a tensor either way, and what fits no convention has none") {
+  const auto roles = [](std::vector<Field> fields) {
+    std::vector<std::string> all;
+    for (const Fp8Slot& slot : fp8_slots(state_of(transformer_engine_state, std::move(fields))))
+      all.push_back(slot.role);
+    return all;
+  };
+  CHECK(roles({floats("scale_fwd", {1}), floats("scale_bwd", {2})}) ==
+        std::vector<std::string>{"input", "grad_output"});
+  CHECK(roles({floats("scale_fwd", {1})}) == std::vector<std::string>{"input"});
+  CHECK(judge_fp8(
+            state_of(transformer_engine_state, {floats("scale_fwd", {1, 2, 3, 4, 5}), floats("scale_bwd", {1, 2, 3})}))
+            .front()
+            .code == "fp8-tensors-unknown");
+}
+
+TEST_CASE("where no variable has the format's largest number the recipe has it, for gradients their own") {
+  const auto number = [](std::string name, double value) {
+    Field field;
+    field.name = std::move(name);
+    field.value = {value, "float"};
+    return field;
+  };
+  const auto maxima = [&](const std::string& forward, const std::string& backward) {
+    const FoundScaler state = state_of(transformer_engine_state, {floats("scale_fwd", {1, 2}), floats("scale_bwd", {1}),
+                                                                  number(forward + "fp8_format.max_fwd", 448),
+                                                                  number(backward + "fp8_format.max_bwd", 448)});
+    std::vector<double> all;
+    for (const Fp8Slot& slot : fp8_slots(state)) all.push_back(slot.format_max);
+    return all;
+  };
+  CHECK(maxima("recipe.", "recipe.") == std::vector<double>{448, 448, 448});
+  CHECK(maxima("forward.recipe.", "backward.recipe.") == std::vector<double>{448, 448, 448});
+}
+
+TEST_CASE("torchao's newest amax, beside its history, counts for what is newest, largest and left of the range") {
+  const FoundScaler state = state_of(
+      torchao_delayed_state,
+      {floats("fp8_amax_input", {7}), floats("fp8_amax_history_input", {2, 1, 9}), floats("fp8_scale_input", {64})});
+  const auto slots = fp8_slots(state);
+  REQUIRE(slots.size() == 1);
+  CHECK(slots[0].history_by_age() == Amaxes{7, 2, 1});  // it takes the place of the oldest
+  const FoundScaler risen = state_of(
+      torchao_delayed_state,
+      {floats("fp8_amax_input", {14}), floats("fp8_amax_history_input", {2, 1, 0}), floats("fp8_scale_input", {64})});
+  const Fp8Summary summary = summary_of(fp8_slots(risen)[0]);
+  CHECK(summary.newest == 14);
+  CHECK(summary.max == 14);
+  CHECK(*summary.margin_bits == -1);
+}
+
+TEST_CASE("AMD's float8_e4m3fnuz ends at 240, which flax's module tells by its name") {
+  FoundScaler state = state_of(flax_fp8, {floats("input_scale", {1}), floats("output_grad_scale", {1})});
+  CHECK(fp8_slots(state)[0].format_max == 448);
+  state.path = "_overwrite_with_gradient.Dense_0.NANOOFp8DotGeneralOp_0";
+  CHECK(fp8_slots(state)[0].format_max == 240);
+  CHECK(fp8_slots(state)[1].format_max == 57344);
+}
+
+TEST_CASE("a GroupedLinear of 1.x has all inputs before all weights, one of 2.3 its products one by one") {
+  Field products;
+  products.name = "extra_fp8_variables.num_gemms";
+  products.value = {4.0, "float"};
+  const std::vector<Field> fields{floats("scale_fwd", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
+                                  floats("scale_bwd", {1, 2, 3, 4, 5, 6, 7, 8}), products};
+  const auto weight = [](const FoundScaler& state) {
+    for (const Fp8Slot& slot : fp8_slots(state)) {
+      if (slot.role == "weight.0") return slot.multiplier();
+    }
+    return 0.0;
+  };
+  FoundScaler state = state_of(transformer_engine_state, fields);
+  CHECK(weight(state) == 5);
+  Field margin;
+  margin.name = "recipe.margin";
+  margin.value = {0.0, "float"};
+  state.fields.push_back(margin);
+  CHECK(weight(state) == 2);
+}
+
 TEST_CASE("several matrix products have their columns side by side") {
   const FoundScaler state =
       state_of(transformer_engine_state, {floats("scale_fwd", {1, 2, 3, 4, 5, 6}), floats("scale_bwd", {7, 8, 9, 10})});

@@ -52,6 +52,18 @@ std::vector<const Dialect*> found_in(const Stored& stored) {
 
 using Found = std::vector<const Dialect*>;
 
+/// How many states there are with a k_scale of so many numbers in a module whose weight is of that type.
+std::size_t count_of_attention_scales(std::int64_t numbers, std::string_view weight, std::string_view other_weight) {
+  MadeTree made;
+  const auto tensors = std::make_shared<MadeTensors>();
+  made.tree.root = made.map({{"a.k_proj.weight", tensors->add(made, weight)},
+                             {"a.k_proj.k_scale", tensors->add(made, "float32", {numbers})},
+                             {"a.o_proj.weight", tensors->add(made, other_weight)}});
+  made.tree.install(tensors);
+  std::vector<Finding> findings;
+  return find_scalers(made.tree, {"model.safetensors"}, findings).size();
+}
+
 }  // namespace
 
 TEST_CASE("a model in 8 or 4 bits is told by what its framework alone writes, though one finder looks for all") {
@@ -71,6 +83,13 @@ TEST_CASE("layers of every framework in one model are found, each once, and by t
   const Found found = found_in(model);
   CHECK(std::set(found.begin(), found.end()) == all);
   CHECK(found.size() == writers.size());
+}
+
+TEST_CASE("a cache of keys and values in FP8 is seen beside weights of any float, learned vectors are none of it") {
+  CHECK(count_of_attention_scales(1, "bfloat16", "bfloat16") == 1);
+  CHECK(count_of_attention_scales(64, "bfloat16", "bfloat16") == 0);
+  CHECK(count_of_attention_scales(64, "bfloat16", "float8_e4m3fn") == 1);
+  CHECK(count_of_attention_scales(1, "int8", "bfloat16") == 0);
 }
 
 TEST_CASE("no framework of stored weights is left out here") {

@@ -7,6 +7,7 @@
 #include "lib/dialect/frameworks/frameworks.hpp"
 #include "lib/edit/fp8_changes.hpp"
 #include "lib/edit/fp8_key.hpp"
+#include "lib/edit/fp8_recipe_text.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/dialect/made_field.hpp"
 
@@ -47,6 +48,64 @@ std::vector<double> numbers(const std::vector<NewField>& fields, std::string_vie
 using Numbers = std::vector<double>;
 
 }  // namespace
+
+TEST_CASE("torchao's scales are computed of the newest amax and the history without its oldest") {
+  FoundScaler state;
+  state.dialect = &torchao_delayed_state;
+  state.path = "a";
+  state.fields = {floats("fp8_amax_input", {14}), floats("fp8_amax_history_input", {2, 1, 56}),
+                  floats("fp8_scale_input", {1})};
+  CHECK(numbers(recomputed_fp8(state), "fp8_scale_input") == Numbers{32});
+  CHECK(numbers(reset_fp8(state, 0), "fp8_amax_input") == Numbers{448});
+}
+
+TEST_CASE("a recipe's own function, of which only a name is stored, is not taken for the usual rule") {
+  Field own = text("recipe.amax_compute_algo", "my_train.recipes.my_amax");
+  own.value.type = fp8_function_type;
+  CHECK_THROWS_WITH(recomputed_fp8(state_of({own})), Catch::Contains("my_train.recipes.my_amax"));
+}
+
+TEST_CASE("the text that a recipe keeps of itself says its values as an edit leaves them") {
+  const FoundScaler before = state_of(
+      {text("recipe._cached_repr", "recipe_type=DelayedScaling, margin=0, amax_history_len=3, reduce_amax=True"),
+       text("recipe.margin", "0")});
+  FoundScaler after = before;
+  after.fields.back().value = {Integer{-2, {}}, "int"};
+  const auto fields = renewed_recipe_texts(before, after);
+  REQUIRE(fields.size() == 1);
+  CHECK(std::get<std::string>(fields.front().after.data) ==
+        "recipe_type=DelayedScaling, margin=-2, amax_history_len=3, reduce_amax=True");
+  CHECK(renewed_recipe_texts(before, before).empty());
+}
+
+TEST_CASE("scales whose columns are of no known tensors are refused, not passed over") {
+  FoundScaler state = state_of();
+  state.fields = {floats("scale_fwd", {1, 2, 3, 4, 5}), floats("scale_bwd", {1, 2, 3})};
+  CHECK_THROWS_AS(reset_fp8(state, 0), Error);
+  CHECK_THROWS_AS(recomputed_fp8(state), Error);
+}
+
+TEST_CASE("each direction of te.ops has the margin and the length of its own recipe") {
+  const auto integer = [](std::string name, std::int64_t value) {
+    Field field;
+    field.name = std::move(name);
+    field.value = {Integer{value, {}}, "int"};
+    return field;
+  };
+  FoundScaler state = state_of();
+  state.fields = {floats("scale_fwd", {1, 1}),
+                  floats("amax_history_fwd", {0, 0, 28, 28}, {2, 2}),
+                  integer("forward.recipe.margin", 1),
+                  integer("forward.recipe.amax_history_len", 2),
+                  floats("scale_bwd", {1}),
+                  floats("amax_history_bwd", {0, 28}, {2, 1}),
+                  integer("backward.recipe.margin", 0),
+                  integer("backward.recipe.amax_history_len", 2)};
+  const auto fields = recomputed_fp8(state);
+  CHECK(numbers(fields, "scale_fwd") == Numbers{8, 8});
+  CHECK(numbers(fields, "scale_bwd") == Numbers{2048});
+  CHECK(resized_fp8(state, 4).size() == 4);
+}
 
 TEST_CASE("a scale is set for one tensor, and its reciprocal goes along") {
   const auto fields = new_fp8_values(state_of(), *parse_fp8_key("scale.weight"), "2^4", false);
