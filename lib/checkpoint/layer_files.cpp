@@ -48,12 +48,14 @@ void tell_layers_apart(std::vector<Scaler>& scalers, const std::vector<Checkpoin
   }
 }
 
-std::vector<std::string> layer_names(const Checkpoint& checkpoint, std::size_t file, std::string_view path) {
-  const std::string& in_file = checkpoint.files[file].path;
-  const std::size_t folder = common_folder(checkpoint.files);
+LayerNames::LayerNames(const Checkpoint& checkpoint)
+    : checkpoint_(checkpoint), folder_(common_folder(checkpoint.files)) {}
+
+std::vector<std::string> LayerNames::of(std::size_t file, std::string_view path) const {
+  const std::string& in_file = checkpoint_.files[file].path;
   std::vector<std::string> names{layer_name(path)};
   for (const std::string& whole : {in_file, layers_group(in_file)}) {
-    names.push_back(fmt::format("{}:{}", whole.substr(folder), names.front()));
+    names.push_back(fmt::format("{}:{}", whole.substr(folder_), names.front()));
   }
   return names;
 }

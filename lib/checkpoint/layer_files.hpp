@@ -12,8 +12,18 @@ namespace tare {
 /// Notes in FP8 states which file each is in, where there are several of one name.
 void tell_layers_apart(std::vector<Scaler>& scalers, const std::vector<CheckpointFile>& files);
 
-/// What a layer of that path in that file may be called: its name, and behind it, with the file, the names by which
-/// tell_layers_apart has it.
-std::vector<std::string> layer_names(const Checkpoint& checkpoint, std::size_t file, std::string_view path);
+/// What layers may be called.
+class LayerNames {
+ public:
+  /// REQUIRES: `checkpoint` lives as long as this does.
+  explicit LayerNames(const Checkpoint& checkpoint);
+  /// Of a layer of that path in that file: its name, and behind it, with the file, the names by which tell_layers_apart
+  /// has it.
+  [[nodiscard]] std::vector<std::string> of(std::size_t file, std::string_view path) const;
+
+ private:
+  const Checkpoint& checkpoint_;
+  std::size_t folder_;  ///< how long the folder is that all files lie in
+};
 
 }  // namespace tare

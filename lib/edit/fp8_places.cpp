@@ -25,13 +25,13 @@ bool matches(const std::vector<std::string>& names, const std::optional<std::str
 
 std::vector<PlaceWork> places_to_remove(const Checkpoint& checkpoint, const std::optional<std::string>& layer) {
   std::vector<PlaceWork> places;
+  const LayerNames names(checkpoint);
   for (const std::size_t file : whole_files(checkpoint)) {
     if (checkpoint.files[file].format.empty()) continue;
     const Reopened opened(checkpoint, file);
     for (EmptyExtraState& place : empty_extra_states(opened.container().tree())) {
-      const bool is_meant = layer && glob_matches(*layer, place.path);
-      if (is_meant || matches(layer_names(checkpoint, file, place.path), layer))
-        places.push_back({file, std::move(place.path)});
+      const bool is_meant = !layer || glob_matches(*layer, place.path) || matches(names.of(file, place.path), layer);
+      if (is_meant) places.push_back({file, std::move(place.path)});
     }
   }
   return places;
@@ -44,10 +44,11 @@ std::vector<PlaceWork> places_to_fill(const Checkpoint& checkpoint, const Fp8Set
   std::unordered_map<std::string_view, const SavedLayer*, KeyedHash> by_name;
   for (const SavedLayer& saved : wanted) by_name.emplace(saved.name, &saved);
   std::set<const SavedLayer*> placed;
+  const LayerNames names(checkpoint);
   std::vector<PlaceWork> places;
   for (PlaceWork& place : places_to_remove(checkpoint, std::nullopt)) {
     auto saved = by_name.end();
-    for (const std::string& name : layer_names(checkpoint, place.file, place.path)) {
+    for (const std::string& name : names.of(place.file, place.path)) {
       if (saved == by_name.end()) saved = by_name.find(name);
     }
     if (saved == by_name.end()) continue;
