@@ -50,7 +50,7 @@ Grouped grouped_layers(const std::vector<LayerFile>& layer_files) {
   return grouped;
 }
 
-using LayerNames = std::vector<std::string>;
+using Names = std::vector<std::string>;
 
 }  // namespace
 
@@ -58,7 +58,7 @@ TEST_CASE("stages of a pipeline that count their layers from 0 are no copies tha
   for (const double second : {1.0, 2.0}) {  // as at the start, and later
     const Grouped found = grouped_layers({{"it/mp_rank_00_000/m.pt", 1}, {"it/mp_rank_00_001/m.pt", second}});
     CHECK(found.findings.empty());
-    CHECK(found.layers() == LayerNames{"mp_rank_*_000/m.pt:a", "mp_rank_*_001/m.pt:a"});
+    CHECK(found.layers() == Names{"mp_rank_*_000/m.pt:a", "mp_rank_*_001/m.pt:a"});
     CHECK(std::ranges::all_of(found.scalers, &Scaler::agree));
   }
 }
@@ -67,16 +67,16 @@ TEST_CASE("tensor-parallel ranks whose FP8 state differs are told in one note, a
   const Grouped found = grouped_layers({{"mp_rank_00/m.pt", 1}, {"mp_rank_01/m.pt", 2}});
   REQUIRE(found.findings.size() == 1);
   CHECK(found.findings.front().severity == Severity::note);
-  CHECK(found.layers() == LayerNames{"mp_rank_00/m.pt:a", "mp_rank_01/m.pt:a"});
+  CHECK(found.layers() == Names{"mp_rank_00/m.pt:a", "mp_rank_01/m.pt:a"});
   CHECK(is_layer(found.scalers[1].state(), "mp_rank_01/m.pt:a"));
   CHECK_FALSE(is_layer(found.scalers[0].state(), "mp_rank_01/*"));
   CHECK(is_layer(found.scalers[0].state(), "a"));
-  CHECK(grouped_layers({{"mp_rank_00/m.pt", 1}, {"mp_rank_01/m.pt", 1}}).layers() == LayerNames{"a"});
+  CHECK(grouped_layers({{"mp_rank_00/m.pt", 1}, {"mp_rank_01/m.pt", 1}}).layers() == Names{"a"});
 }
 
 TEST_CASE("a file for each layer, with the same keys in all, leaves each layer its name") {
   const Grouped found = grouped_layers({{"s/layer_02-model_00.pt", 1}, {"s/layer_03-model_00.pt", 2}});
-  CHECK(found.layers() == LayerNames{"layer_02-model_00.pt:a", "layer_03-model_00.pt:a"});
+  CHECK(found.layers() == Names{"layer_02-model_00.pt:a", "layer_03-model_00.pt:a"});
   Checkpoint checkpoint;
   checkpoint.files = found.files;
   CHECK(layer_names(checkpoint, 1, "a._extra_state")[1] == found.layers()[1]);
