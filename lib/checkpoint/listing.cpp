@@ -53,6 +53,7 @@ class Lister {
     drop_parts();
     tell_of_unfinished();
     std::sort(listing_.skipped.begin(), listing_.skipped.end(), by_name);
+    std::sort(listing_.links.begin(), listing_.links.end(), by_name);
     return std::move(listing_);
   }
 
@@ -162,6 +163,7 @@ class Lister {
 
   void tell_of_link(const std::string& link, const std::string& relative) {
     if (files_.is_inside(link, root_)) return;
+    if (listing_.links.size() < most_skipped) listing_.links.push_back(relative);
     findings_.push_back({Severity::warning, "link-not-followed",
                          fmt::format("{} is a symbolic link out of the checkpoint and not followed; give it as the "
                                      "target if it is meant",

@@ -14,6 +14,7 @@ struct Listing {
   std::vector<std::string> files;    ///< relative paths, natural order: what is worth opening
   std::vector<std::string> weights;  ///< safetensors: of torch's trainers they hold a model alone
   std::vector<std::string> skipped;  ///< a few of the others, for a message that says what is there
+  std::vector<std::string> links;    ///< a few of those that lead out, likewise
   std::vector<std::string> wholes;   ///< files that checkpoints of several files are opened by
   /// The format of which there are parts, and no file to open them by; null where there is none.
   const SeveralFiles* unfinished = nullptr;

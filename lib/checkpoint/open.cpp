@@ -329,6 +329,13 @@ class Opener {
                               listing.unfinished->whole_is),
                   "the save never finished: take another checkpoint");
     }
+    if (!listing.links.empty()) {
+      // As the Hugging Face cache has it: a snapshot's files are links to what all snapshots share.
+      throw Error(Status::not_found,
+                  fmt::format("{}: no checkpoint in this folder but behind links that lead out of it ({})",
+                              checkpoint_.resolved, fmt::join(listing.links, ", ")),
+                  "links in a folder are not followed: give one of them by its name, or a copy (cp -rL) of the folder");
+    }
     throw Error(Status::not_found, fmt::format("{}: no checkpoint in this folder{}", checkpoint_.resolved, seen),
                 "give a checkpoint file, or a folder with checkpoint files in it");
   }

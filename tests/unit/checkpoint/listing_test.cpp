@@ -135,6 +135,7 @@ TEST_CASE("a link that leads out is told, and one that stays inside is not") {
   CHECK(made.findings[0].severity == Severity::warning);
   CHECK(made.findings[0].code == "link-not-followed");
   CHECK(made.findings[0].file == "more/out.pt");
+  CHECK(made.listing.links == Paths{"more/out.pt"});
 }
 
 TEST_CASE("a folder of as many files as a checkpoint may have is listed, and one of more is refused") {
