@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "tools/network_options.hpp"
 #include "tools/open.hpp"
 #include "tools/outcome.hpp"
+#include "tools/records.hpp"
 #include "tools/render.hpp"
 #include "tools/tell_copied.hpp"
 #include "tools/tell_made.hpp"
@@ -49,6 +51,7 @@ struct Prepared {
   ObjectLayer* objects = nullptr;
   PlannedChange planned;
   std::optional<Pending> pending;    ///< of a dry run
+  timespec began = {};               ///< before anything was read
   std::exception_ptr needs_another;  ///< another program, which can plan it
 };
 
@@ -60,6 +63,7 @@ class Making {
 
   Prepared prepare() {
     Prepared prepared;
+    prepared.began = system_files().now();
     prepared.objects = objects_to_change(path_);
     try {
       if (options_.dry_run) {
@@ -93,6 +97,7 @@ class Making {
 
   void plan_only(Prepared& prepared) {
     Opened opened = open_for_reading(terminal_, path_, {});
+    if (opened.pending) require_told_state(*opened.pending);
     EditPlan plan = change_.plan(opened.checkpoint);
     if (prepared.objects == nullptr) {
       require_possible(system_files(), plan.files, options_.transaction);
@@ -101,6 +106,16 @@ class Making {
     }
     prepared.planned = {std::move(opened.checkpoint), std::move(plan)};
     prepared.pending = std::move(opened.pending);
+  }
+
+  /// An edit rolls back what was interrupted, and changes what is there then: that can be shown once it is there.
+  void require_told_state(const Pending& pending) const {
+    if (pending.state != PendingState::interrupted || !pending.is_own) return;
+    terminal_.say(render_pending(pending));
+    throw Error(Status::refused,
+                fmt::format("{}: an {} of it was interrupted: what a change would do is known once that is rolled back",
+                            path_, name(pending.kind)),
+                pending.foreign.empty() ? fmt::format("first `tare undo {}`", shell_path(path_)) : "");
   }
 
   int show_plan(const Prepared& prepared) {
@@ -122,11 +137,22 @@ class Making {
         .scope_of = scope_for_writing,
         .transaction = options_.transaction,
         .approve = [this](const Checkpoint& checkpoint, const EditPlan& plan) { approve(checkpoint, plan); },
+        .before_rolling_back = options_.yes ? std::function<void(const Pending&)>() : ask_to_roll_back(),
         .on_rolled_back =
             [this](const Pending& pending) {
-              terminal_.note(fmt::format("rolled back an edit of {} that was interrupted", pending.when));
+              terminal_.note(
+                  fmt::format("rolled back an {} of {} that was interrupted", name(pending.kind), pending.when));
             },
         .objects = objects,
+    };
+  }
+
+  [[nodiscard]] std::function<void(const Pending&)> ask_to_roll_back() const {
+    return [this](const Pending& pending) {
+      terminal_.say(render_pending(pending));
+      if (pending.is_own && pending.foreign.empty()) {
+        terminal_.require_yes(fmt::format("Roll back that {} first?", name(pending.kind)), "--yes");
+      }
     };
   }
 
@@ -145,21 +171,43 @@ class Making {
     const CheckpointChange change = wanted(prepared.objects);
     bool is_first = true;
     const MadeChange made = while_others_edit(path_, options_.wait_seconds, [&] {
-      if (!std::exchange(is_first, false)) return make_change(change);
-      return make_planned(change, std::move(prepared.planned));
+      const bool is_planned = std::exchange(is_first, false);
+      const timespec began = is_planned ? prepared.began : system_files().now();
+      try {
+        return is_planned ? make_planned(change, std::move(prepared.planned)) : make_change(change);
+      } catch (const Error& error) {
+        // Who waits for other editors plans anew on what they left.
+        if (error.status != Status::refused || !was_edited_since(path_, began)) throw;
+        throw Error(Status::busy, error.what(), error.hint);
+      }
     });
     return show_receipt(made);
   }
 
+  /// As a shell takes it, with what it needs to take back the very change that was made.
+  [[nodiscard]] std::string undo_command(const MadeChange& made) const {
+    const auto has_names = [](const FileEdit& edit) { return edit.planned.names > 1; };
+    const auto is_unsealed = [](const Finding& finding) { return finding.code == "journal-unsealed"; };
+    return fmt::format("tare undo {}{}{}", shell_path(path_),
+                       std::ranges::any_of(made.plan.files, has_names) ? " --hard-links" : "",
+                       std::ranges::any_of(made.receipt.findings, is_unsealed) ? " --trust-journal" : "");
+  }
+
+  int tell(const Receipt& receipt, const std::function<std::string()>& answer) const {
+    if (!receipt.files.empty()) return tell_made(terminal_, answer);
+    terminal_.answer(answer());
+    return exit_done;
+  }
+
   int show_receipt(const MadeChange& made) {
     const Receipt& receipt = made.receipt;
-    if (is_json(options_)) return tell_made(terminal_, [&] { return json(made.checkpoint, made.plan, made.receipt); });
-    const int code = tell_made(terminal_, [&] { return changes_of(terminal_, made.checkpoint, change_, made.plan); });
+    if (is_json(options_)) return tell(receipt, [&] { return json(made.checkpoint, made.plan, made.receipt); });
+    const int code = tell(receipt, [&] { return changes_of(terminal_, made.checkpoint, change_, made.plan); });
     tell_findings(terminal_, receipt.findings);
     if (receipt.files.empty()) {
       terminal_.note("nothing had to be written");
     } else if (options_.transaction.keep_history) {
-      terminal_.note(fmt::format("{}; `tare undo {}` takes it back", change_.done, escaped(path_)));
+      terminal_.note(fmt::format("{}; `{}` takes it back", change_.done, escaped(undo_command(made))));
     } else {
       terminal_.note(fmt::format("{}; no history is kept, so it cannot be undone", change_.done));
     }

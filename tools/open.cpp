@@ -178,6 +178,14 @@ void tell_unfinished(const Terminal& terminal, const std::string& path, const st
   }
 }
 
+std::vector<Pending> unfinished_in(const std::string& path) {
+  try {
+    return all_pending(scope_for_reading(path));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 void tell_unfinished(const Terminal& terminal, const std::vector<std::string>& paths, const Trace& trace) {
   for (const std::string& path : paths) {
     std::vector<std::string> checkpoints;

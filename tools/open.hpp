@@ -25,6 +25,10 @@ Opened open_for_reading(const Terminal& terminal, const std::string& path, const
 /// store, else in `checkpoints`, which were read.
 void tell_unfinished(const Terminal& terminal, const std::string& path, const std::vector<std::string>& checkpoints);
 
+/// Transactions that are not finished, in `path` and below it, of this machine; none where there are too many files to
+/// look for them.
+std::vector<tare::Pending> unfinished_in(const std::string& path);
+
 /// The same of the checkpoints that a trace of `paths` was read from.
 void tell_unfinished(const Terminal& terminal, const std::vector<std::string>& paths, const tare::Trace& trace);
 

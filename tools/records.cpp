@@ -1,6 +1,10 @@
 #include "tools/records.hpp"
 
+#include <cerrno>
+
+#include "lib/base/error.hpp"
 #include "lib/objects/object_transaction.hpp"
+#include "lib/transaction/folder.hpp"
 #include "tools/journals.hpp"
 #include "tools/network.hpp"
 
@@ -13,4 +17,21 @@ Records records_of(const std::string& path) {
   }
   const Scope scope = scope_for_reading(path);
   return {find_pending(scope), [=](const auto& take) { history(scope, take); }};
+}
+
+void require_known(const std::string& path, const Records& records) {
+  if (is_url(path) || records.pending || status_of(system_files(), scope_for_reading(path).name())) return;
+  bool is_known = false;
+  records.tell([&](const HistoryEntry&) { is_known = true; });
+  if (!is_known) throw_io(path, ENOENT);
+}
+
+bool was_edited_since(const std::string& path, timespec moment) {
+  if (is_url(path)) return false;
+  const std::string when = utc_text(moment);
+  bool was_edited = false;
+  history(scope_for_reading(path), [&](const HistoryEntry& entry) {
+    was_edited = was_edited || entry.when >= when || entry.undone_when >= when;
+  });
+  return was_edited;
 }

@@ -1,6 +1,7 @@
 // Where the edits of a path are on record: beside files, or in a store.
 #pragma once
 
+#include <ctime>
 #include <functional>
 #include <optional>
 #include <string>
@@ -15,3 +16,10 @@ struct Records {
 
 /// Of a checkpoint that could be changed; throws as objects_to_change.
 Records records_of(const std::string& path);
+
+/// Throws `io` where nothing is at `path` and nothing is on record of it.
+void require_known(const std::string& path, const Records& records);
+
+/// Whether files at `path`, of this machine, were edited or taken back by a tare since then, as far as a history is
+/// kept.
+bool was_edited_since(const std::string& path, timespec moment);

@@ -179,31 +179,51 @@ std::string render_differences(const Terminal& terminal, const std::vector<Diffe
   return text;
 }
 
-std::string render_pending(const Pending& pending) {
+namespace {
+
+/// Nothing can be rolled back as long as something else's bytes are in its way.
+std::string render_stopped(const Pending& pending) {
+  std::string text = fmt::format(
+      "an {} of {} in {} was interrupted, and something else has written or removed files of it since. `tare "
+      "history --prune {}` leaves these as they are, brings the others back and ends it; undo and edit refuse until "
+      "then",
+      name(pending.kind), pending.when, escaped(pending.folder), escaped(shell_path(pending.folder)));
+  for (const std::string& file : pending.foreign) text += fmt::format("\n  {} is as it is now", escaped(file));
+  return text;
+}
+
+}  // namespace
+
+std::string pending_text(const Pending& pending) {
   if (pending.state == PendingState::in_progress) {
-    return fmt::format("warning: another tare is editing in {}: what is shown may change", escaped(pending.folder));
+    return fmt::format("another tare is editing in {}: what is shown may change", escaped(pending.folder));
   }
   if (pending.state == PendingState::unreadable) {
-    return fmt::format("warning: an edit may be pending in {}, and its journal cannot be read: {}",
-                       escaped(pending.folder), escaped(pending.problem));
+    return fmt::format("an edit may be pending in {}, and its journal cannot be read: {}", escaped(pending.folder),
+                       escaped(pending.problem));
   }
   if (!pending.is_own) {
     std::string text = fmt::format(
-        "warning: a journal in {} says that an {} of {} was interrupted. It is not sealed with your key and may have "
+        "a journal in {} says that an {} of {} was interrupted. It is not sealed with your key and may have "
         "come "
         "with a download: the files are shown as they are. `tare history --prune` forgets it, --trust-journal acts on "
         "it",
-        escaped(pending.folder), pending.kind == JournalKind::edit ? "edit" : "undo", pending.when);
+        escaped(pending.folder), name(pending.kind), pending.when);
     for (const std::string& file : pending.files) text += fmt::format("\n  it names {}", escaped(file));
     return text;
   }
+  if (!pending.foreign.empty()) return render_stopped(pending);
   std::string text = fmt::format(
-      "warning: an {} of {} in {} was interrupted. The state before it rules; `tare undo` or the next edit brings it "
+      "an {} of {} in {} was interrupted. The state before it rules; `tare undo` or the next edit brings it "
       "back",
-      pending.kind == JournalKind::edit ? "edit" : "undo", pending.when, escaped(pending.folder));
+      name(pending.kind), pending.when, escaped(pending.folder));
   for (const FieldEdit& edit : pending.fields) {
     text += fmt::format("\n  {} {}: {} rules, not {}", escaped(edit.place), escaped(edit.field), escaped(edit.before),
                         escaped(edit.after));
   }
   return text;
+}
+
+std::string render_pending(const Pending& pending) {
+  return "warning: " + pending_text(pending);
 }

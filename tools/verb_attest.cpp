@@ -60,6 +60,16 @@ struct Attested {
   Attestation attestation;
 };
 
+/// In every checkpoint that is read.
+void tell_unfinished(const Terminal& terminal, const AttestVerbOptions& options, const std::string& path,
+                     const std::optional<Pending>& pending) {
+  if (!options.all || is_url(path)) {
+    if (pending) terminal.say(render_pending(*pending));
+    return;
+  }
+  for (const Pending& one : unfinished_in(path)) terminal.say(render_pending(one));
+}
+
 /// What is no checkpoint is judged by its bytes; where there is nothing to say of them, it stays an error.
 Attested attested(const Terminal& terminal, const AttestVerbOptions& options, TorchRelease release,
                   const std::string& path) {
@@ -67,7 +77,7 @@ Attested attested(const Terminal& terminal, const AttestVerbOptions& options, To
   const AttestScope scope = options.all ? AttestScope::everything : AttestScope::checkpoint;
   try {
     Opened opened = open_for_reading(terminal, path, {});
-    if (opened.pending) terminal.say(render_pending(*opened.pending));
+    tell_unfinished(terminal, options, path, opened.pending);
     tell_foreign_records(terminal, opened.checkpoint);
     Attestation attestation = attest(opened.checkpoint, release, scope, files_of(path));
     return {std::move(opened.checkpoint), std::move(attestation)};

@@ -11,6 +11,7 @@
 #include "tools/outcome.hpp"
 #include "tools/render.hpp"
 #include "tools/render_health.hpp"
+#include "tools/standard_input.hpp"
 #include "tools/verb.hpp"
 
 using namespace tare;
@@ -38,7 +39,7 @@ DoctorOptions doctor_options(const Terminal& terminal, const DoctorVerbOptions& 
   given.at_once = options.jobs > 0 ? options.jobs : usual_jobs(files);
   given.open = [&terminal](const std::string& path) {
     Opened opened = open_for_reading(terminal, path, {});
-    if (opened.pending) terminal.say(render_pending(*opened.pending));
+    if (opened.pending && is_url(path)) terminal.say(render_pending(*opened.pending));
     return std::move(opened.checkpoint);
   };
   return given;
@@ -65,6 +66,11 @@ int doctor(const Terminal& terminal, const DoctorVerbOptions& options) {
   }
   if (options.paths.empty()) throw Error(Status::invalid_argument, "PATH is required", "tare doctor run/");
   const std::vector<std::string> paths = reached(options.paths);
+  // Of the checkpoints of a run the newest alone is looked into, and the doctor names others to go back to.
+  for (const std::string& path : paths) {
+    if (is_url(path) || path == standard_input_path) continue;
+    for (const Pending& pending : unfinished_in(path)) terminal.say(render_pending(pending));
+  }
   const Diagnosis diagnosis = diagnose(paths, doctor_options(terminal, options, one_storage_of(paths)));
   terminal.answer(answer_of(terminal, options, diagnosis));
   return exit_code(options, diagnosis);

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "lib/base/text.hpp"
 #include "lib/codec/json_line.hpp"
 #include "lib/objects/object_transaction.hpp"
 #include "lib/report/report.hpp"
+#include "tools/exit_code.hpp"
 #include "tools/journals.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
@@ -29,16 +31,40 @@ struct HistoryVerbOptions {
   bool json_lines = false;
 };
 
+/// What was not finished, and what has become of it.
+std::string render_ended(const Pending& pending, const RecoverOptions& recovery) {
+  const std::string where = escaped(pending.folder);
+  if (pending.state == PendingState::unreadable) {
+    return fmt::format("removed a pending journal in {} that cannot be read: {}", where, escaped(pending.problem));
+  }
+  const bool is_rolled_back = pending.is_own || recovery.trust_journals;
+  std::string text = fmt::format("{} an {} of {} in {} that was interrupted", is_rolled_back ? "rolled back" : "forgot",
+                                 name(pending.kind), pending.when, where);
+  for (const std::string& file : pending.files) {
+    const bool is_left = !is_rolled_back || std::ranges::find(pending.foreign, file) != pending.foreign.end();
+    text += fmt::format("\n  {} is as it was {}", escaped(file), is_left ? "when this began" : "before that");
+  }
+  return text;
+}
+
 int forget(const Terminal& terminal, const HistoryVerbOptions& options, const std::string& path) {
   ObjectLayer* const objects = objects_to_change(path);
+  if (objects == nullptr) require_known(path, records_of(path));
   if (!options.yes) terminal.require_yes("Forget every edit of " + escaped(path) + "?", "--yes");
   const RecoverOptions recovery = announced(terminal, options.recovery);
-  const std::size_t count =
+  const Pruned pruned =
       objects == nullptr ? prune(scope_for_writing(path), recovery) : prune(*objects, path, sealing_key(), recovery);
-  return tell_made(terminal, [&] {
-    return fmt::format("forgot {} edit{}: {} cannot be undone any more\n", count, count == 1 ? "" : "s",
-                       count == 1 ? "it" : "they");
-  });
+  for (const Pending& pending : pruned.ended) terminal.say(render_ended(pending, recovery));
+  const std::size_t count = pruned.records;
+  const auto answer = [&] {
+    const std::size_t ended = pruned.ended.size();
+    return fmt::format(
+        "forgot {} edit{}: {} cannot be undone any more\n{}", count, count == 1 ? "" : "s", count == 1 ? "it" : "they",
+        ended == 0 ? "" : fmt::format("ended {} that {} not finished\n", ended, ended == 1 ? "was" : "were"));
+  };
+  if (pruned.records > 0 || !pruned.ended.empty()) return tell_made(terminal, answer);
+  terminal.answer(answer());
+  return exit_done;
 }
 
 int answer_in_json(const Terminal& terminal, const HistoryVerbOptions& options, const std::string& path,
@@ -54,6 +80,7 @@ int answer_in_json(const Terminal& terminal, const HistoryVerbOptions& options, 
 int show_history(const Terminal& terminal, const HistoryVerbOptions& options, const std::string& path) {
   if (options.prune) return forget(terminal, options, path);
   const Records records = records_of(path);
+  require_known(path, records);
   if (options.json || options.json_lines) return answer_in_json(terminal, options, path, records);
   if (records.pending) terminal.say(render_pending(*records.pending));
   bool is_empty = true;

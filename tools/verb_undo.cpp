@@ -34,11 +34,18 @@ struct UndoVerbOptions {
   int wait_seconds = usual_wait_seconds;
 };
 
-std::string render_undo(const UndoResult& result) {
+std::string render_undo(const std::string& path, const UndoResult& result) {
   const std::size_t count = result.files.size();
-  return fmt::format("{} #{} ({}): {} file{} restored, byte for byte\n{}\n",
-                     result.kind == UndoKind::undone ? "undid edit" : "rolled back the interrupted edit", result.number,
-                     escaped(result.id), count, count == 1 ? "" : "s", render_files(result.folder, result.files));
+  const bool was_undoing = result.kind == UndoKind::rolled_back && result.interrupted == JournalKind::undo;
+  return fmt::format(
+      "{} #{} ({}): {} file{} restored, byte for byte{}\n{}\n",
+      result.kind == UndoKind::undone ? "undid edit"
+      : was_undoing                   ? "rolled back the interrupted undo of edit"
+                                      : "rolled back the interrupted edit",
+      result.number, escaped(result.id), count, count == 1 ? "" : "s",
+      was_undoing ? fmt::format("\nthe edit stands; `tare undo {}` again takes it back", escaped(shell_path(path)))
+                  : "",
+      render_files(result.folder, result.files));
 }
 
 void tell_strangers(const Terminal& terminal, const std::string& path) {
@@ -49,7 +56,7 @@ void tell_strangers(const Terminal& terminal, const std::string& path) {
 
 std::string answer_of(const UndoVerbOptions& options, const std::string& path, const UndoResult& result) {
   if (options.json_lines) return JsonLine().of(undo_json(path, result));
-  return options.json ? undo_json(path, result) : render_undo(result);
+  return options.json ? undo_json(path, result) : render_undo(path, result);
 }
 
 int run_undo(const Terminal& terminal, const UndoVerbOptions& options, const std::string& path, const std::string& id) {

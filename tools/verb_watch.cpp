@@ -6,7 +6,9 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <iterator>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -163,6 +165,26 @@ bool is_failed(const WatchVerbOptions& options, const RunStatus& status) {
   return has_finding(status.diagnosis, options.fail_on == "warning" ? Severity::warning : Severity::error);
 }
 
+/// Tells each interrupted edit once, whichever checkpoint it is in.
+class Unfinished {
+ public:
+  [[nodiscard]] std::vector<WatchEvent> look(const std::vector<std::string>& paths) {
+    std::vector<WatchEvent> events;
+    for (const std::string& path : paths) {
+      for (const Pending& pending : unfinished_in(path)) {
+        const bool is_new =
+            pending.state != PendingState::in_progress && told_.insert(pending.folder + pending.when).second;
+        if (is_new)
+          events.push_back({.what = WatchEvent::What::warning, .path = pending.folder, .text = pending_text(pending)});
+      }
+    }
+    return events;
+  }
+
+ private:
+  std::set<std::string> told_;
+};
+
 /// Until something changes, or time is up for what nobody tells.
 Changes::Seen wait(Changes& changes, const Watch& watch, const WatchVerbOptions& options, milliseconds look) {
   const milliseconds interval = std::max<milliseconds>(seconds(options.interval), rest_for_each_look * look);
@@ -176,6 +198,7 @@ Changes::Seen wait(Changes& changes, const Watch& watch, const WatchVerbOptions&
 int follow(const WatchVerbOptions& options, Watch& watch, Teller& teller, EndingSignals& signals,
            const Terminal& terminal) {
   Changes changes(options.polls, signals.descriptor());
+  Unfinished unfinished;
   bool has_said = false;
   bool walks = true;
   for (bool is_first = true;; is_first = false) {
@@ -185,7 +208,8 @@ int follow(const WatchVerbOptions& options, Watch& watch, Teller& teller, Ending
       terminal.note("note: looks every " + std::to_string(options.interval) + " s: " + changes.why_polls());
     }
     const Clock::time_point began = Clock::now();
-    const std::vector<WatchEvent> events = watch.look(walks);
+    std::vector<WatchEvent> events = watch.look(walks);
+    if (walks) std::ranges::move(unfinished.look(options.paths), std::back_inserter(events));
     teller.tell(events, watch.status());
     const bool is_stopped = signals.have_come();
     const bool has_failed = is_failed(options, watch.status());

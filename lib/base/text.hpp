@@ -19,6 +19,8 @@ std::string escaped(std::string_view text);
 
 /// `text` as one word of a shell's command line: as it is, or in quotes. What is put around it, `escaped` leaves alone.
 std::string shell_word(std::string_view text);
+/// The same of a path, which no command may take for an option.
+std::string shell_path(std::string_view path);
 
 bool is_utf8(std::string_view text);
 

@@ -6,20 +6,28 @@
 namespace tare {
 namespace {
 
+void let_roll_back(const CheckpointChange& change, const Pending& pending) {
+  if (change.before_rolling_back && pending.state == PendingState::interrupted) change.before_rolling_back(pending);
+}
+
 Checkpoint open_recovered(const CheckpointChange& change) {
   std::string interrupted = change.path;
   OpenOptions options = change.open;
   options.keeps_for_edit = true;
+  std::optional<Pending> pending;
   try {
     SettledCheckpoint read = open_settled(change.path, options, change.scope_of);
     if (!read.pending) return std::move(read.checkpoint);
     interrupted = read.checkpoint.resolved;
+    pending = std::move(read.pending);
   } catch (const Error&) {
     // Half-written files may be why it cannot be read: they come back first.
-    if (!find_pending(change.scope_of(change.path))) throw;
+    pending = find_pending(change.scope_of(change.path));
+    if (!pending) throw;
   }
-  for (const Pending& pending : recover(change.scope_of(interrupted), change.transaction.recovery)) {
-    if (change.on_rolled_back) change.on_rolled_back(pending);
+  let_roll_back(change, *pending);
+  for (const Pending& done : recover(change.scope_of(interrupted), change.transaction.recovery)) {
+    if (change.on_rolled_back) change.on_rolled_back(done);
   }
   return open_checkpoint(change.path, options);
 }
@@ -29,6 +37,11 @@ Checkpoint open_recovered_objects(const CheckpointChange& change) {
   OpenOptions options = change.open;
   options.keeps_for_edit = true;
   const auto recovered = [&](const std::string& path) {
+    if (change.before_rolling_back) {
+      if (const auto pending = find_pending(*change.objects, path, change.transaction.key)) {
+        let_roll_back(change, *pending);
+      }
+    }
     const auto done = recover(*change.objects, path, change.transaction.key, change.transaction.recovery);
     for (const Pending& pending : done) {
       if (change.on_rolled_back) change.on_rolled_back(pending);

@@ -20,6 +20,9 @@ struct CheckpointChange {
   TransactionOptions transaction = {};
   /// Sees what was planned before anything is written, and throws where it is not to be. May be empty.
   std::function<void(const Checkpoint&, const EditPlan&)> approve = {};
+  /// Told of a transaction that was interrupted before it is rolled back, and throws where it is not to be. May be
+  /// empty.
+  std::function<void(const Pending&)> before_rolling_back = {};
   /// Told of each transaction that was interrupted and is rolled back now. May be empty.
   std::function<void(const Pending&)> on_rolled_back = {};
   ObjectLayer* objects = nullptr;  ///< of a checkpoint in a store: its objects, borrowed; then `scope_of` is not asked

@@ -56,18 +56,29 @@ void for_each_record(ObjectLayer& objects, const std::string& path, const Journa
               fmt::format("what is silent for {} seconds can be forgotten", claim_seconds));
 }
 
-/// A journal that is nobody's who is trusted, or none at all: what it names stays as it is.
-void forget_stranger(const ObjectHome& home, const std::string& path) {
+/// Is it the folder at `path`, and none that that is in?
+bool is_named(const ObjectHome& home, const std::string& path) {
+  return home.folder() == folders_to_look_into(path).front();
+}
+
+/// A journal that is nobody's who is trusted, or none at all where the user named the folder: what it names stays as it
+/// is.
+std::optional<Pending> forget_stranger(const ObjectHome& home, const std::string& path) {
+  Pending forgotten;
   try {
     const auto left = readable_pending(home);
-    if (!left || left->journal.is_own || !touches(home, left->journal, path)) return;
+    if (!left || left->journal.is_own || !touches(home, left->journal, path)) return std::nullopt;
+    forgotten = pending_of(home.folder(), left->journal, PendingState::interrupted);
   } catch (const Error& error) {
     if (error.status == Status::io) throw;
+    if (!is_named(home, path)) return std::nullopt;
+    forgotten = unreadable_pending(home.folder(), error.what());
   }
   const auto seen = home.objects().look(home.pending());
-  if (!seen) return;
+  if (!seen) return std::nullopt;
   if (seen->age < claim_seconds) throw_fresh(home, seen->age);
   home.objects().remove(home.pending());
+  return forgotten;
 }
 
 }  // namespace
@@ -86,19 +97,23 @@ void history(ObjectLayer& objects, const std::string& path, const JournalKey& ke
   }
 }
 
-std::size_t prune(ObjectLayer& objects, const std::string& path, const JournalKey& key, RecoverOptions options) {
+Pruned prune(ObjectLayer& objects, const std::string& path, const JournalKey& key, RecoverOptions options) {
   options.abandon_foreign_files = true;
+  Pruned pruned;
   for (const std::string& folder : folders_to_look_into(path)) {
-    if (!options.trust_journals) forget_stranger(ObjectHome(objects, folder, key), path);
+    if (options.trust_journals) continue;
+    if (auto forgotten = forget_stranger(ObjectHome(objects, folder, key), path)) {
+      pruned.ended.push_back(*std::move(forgotten));
+    }
   }
-  recover(objects, path, key, options);
-  std::size_t removed = 0;
+  for (Pending& done : recover(objects, path, key, options)) pruned.ended.push_back(std::move(done));
   for_each_record(objects, path, key, [&](const ObjectHome& home, StoredRecord record, const Journal* journal) {
+    if (journal == nullptr && !is_named(home, path)) return;
     if (journal != nullptr && journal->is_own) let_go_of_copies(home, journal->files);
     objects.remove(home.record(record));
-    ++removed;
+    ++pruned.records;
   });
-  return removed;
+  return pruned;
 }
 
 }  // namespace tare

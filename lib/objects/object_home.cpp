@@ -46,21 +46,6 @@ Bytes ObjectHome::encoded(const Journal& journal) const {
   return bytes;
 }
 
-Pending ObjectHome::described(const Journal& journal, PendingState state) const {
-  Pending pending;
-  pending.state = state;
-  pending.is_own = journal.is_own;
-  pending.folder = folder_;
-  pending.kind = journal.kind;
-  pending.number = journal.number;
-  pending.id = journal.id;
-  pending.origin = journal.origin;
-  pending.when = utc_text(journal.when);
-  for (const FileRecord& file : journal.files) pending.files.push_back(path(file));
-  pending.fields = absolute_fields(folder_, journal);
-  return pending;
-}
-
 ReadableFile readable(ObjectLayer& objects, const std::string& path, const ObjectSeen& seen) {
   return {path, seen.size, [&objects, path, seen](Span span) { return objects.read(path, seen, span); }};
 }

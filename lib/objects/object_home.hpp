@@ -37,8 +37,6 @@ class ObjectHome {
   /// else, and as `decoded`.
   [[nodiscard]] std::optional<StoredJournal> read(const std::string& path) const;
   [[nodiscard]] Bytes encoded(const Journal& journal) const;
-  /// As everybody is told of it.
-  [[nodiscard]] Pending described(const Journal& journal, PendingState state) const;
 
  private:
   [[nodiscard]] std::string inside(const std::string& name) const { return joined(joined(folder_, store_name), name); }

@@ -47,7 +47,7 @@ void history(ObjectLayer& objects, const std::string& path, const JournalKey& ke
              const std::function<void(const HistoryEntry&)>& take);
 
 /// As prune() of files. Throws `busy` where somebody is at work, or was within the last minute.
-std::size_t prune(ObjectLayer& objects, const std::string& path, const JournalKey& key, RecoverOptions options);
+Pruned prune(ObjectLayer& objects, const std::string& path, const JournalKey& key, RecoverOptions options);
 
 /// As undo() of files, for the object or the folder at `path`. What is written is sealed with `key`.
 UndoResult undo(ObjectLayer& objects, const std::string& path, const JournalKey& key, const UndoOptions& options);

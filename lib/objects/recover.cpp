@@ -53,7 +53,7 @@ std::optional<Pending> recover_in(const ObjectHome& home, const std::string& pat
   roll_back(claim, all, options);
   let_go_of_copies(home, journal.files);
   claim.withdraw();
-  return home.described(journal, PendingState::interrupted);
+  return pending_of(home.folder(), journal, PendingState::interrupted);
 }
 
 std::optional<Pending> pending_in(const ObjectHome& home, const std::string& path) {
@@ -61,14 +61,10 @@ std::optional<Pending> pending_in(const ObjectHome& home, const std::string& pat
     const auto left = readable_pending(home);
     if (!left || !touches(home, left->journal, path) || is_finished(home, left->journal)) return std::nullopt;
     const bool is_fresh = left->seen.age < claim_seconds;
-    return home.described(left->journal, is_fresh ? PendingState::in_progress : PendingState::interrupted);
+    return pending_of(home.folder(), left->journal, is_fresh ? PendingState::in_progress : PendingState::interrupted);
   } catch (const Error& error) {
     if (error.status == Status::io) throw;
-    Pending unknown;
-    unknown.state = PendingState::unreadable;
-    unknown.folder = home.folder();
-    unknown.problem = error.what();
-    return unknown;
+    return unreadable_pending(home.folder(), error.what());
   }
 }
 

@@ -90,20 +90,25 @@ std::vector<ObjectSeen> turn_back(const ObjectHome& home, Journal& journal) {
 }
 
 UndoResult described(UndoKind kind, const ObjectHome& home, const Journal& journal) {
-  const Pending told = home.described(journal, PendingState::interrupted);
-  return {kind,       journal.number, journal.id, journal.origin, utc_text(journal.edited), home.folder(),
-          told.files, told.fields,    {}};
+  UndoResult result{kind,
+                    journal.number,
+                    journal.id,
+                    journal.origin,
+                    utc_text(journal.edited),
+                    home.folder(),
+                    {},
+                    absolute_fields(home.folder(), journal),
+                    {},
+                    {}};
+  for (const FileRecord& file : journal.files) result.files.push_back(home.path(file));
+  return result;
 }
 
 }  // namespace
 
 UndoResult undo(ObjectLayer& objects, const std::string& path, const JournalKey& key, const UndoOptions& options) {
-  const auto interrupted = recover(objects, path, key, options.recovery);
-  if (!interrupted.empty()) {
-    const Pending& first = interrupted.front();
-    return {UndoKind::rolled_back, first.number, first.id, first.origin, first.when, first.folder,
-            first.files,           first.fields, {}};
-  }
+  auto interrupted = recover(objects, path, key, options.recovery);
+  if (!interrupted.empty()) return rolled_back(std::move(interrupted.front()));
   Found found = record_to_undo(objects, path, key, options);
   const std::vector<FileRecord> edited = found.journal.files;
   if (!found.journal.is_own && options.recovery.announce) {

@@ -117,6 +117,8 @@ std::string undo_json(const std::string& target, const UndoResult& result) {
   members.add("schema", "tare.undo/1");
   report::add_text(members, "target", target);
   members.add("did", result.kind == UndoKind::undone ? "undone" : "rolled_back");
+  const bool has_undone = result.kind == UndoKind::undone;
+  members.add("interrupted", has_undone ? "" : name(result.interrupted));
   members.add("number", report::size(result.number));
   report::add_text(members, "id", result.id);
   report::add_text(members, "folder", result.folder);

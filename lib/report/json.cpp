@@ -87,16 +87,17 @@ Json pending(const std::optional<Pending>& pending) {
   if (!pending) return {};
   Members members;
   members.add("state", name(pending->state));
-  members.add("kind", pending->kind == JournalKind::edit ? "edit" : "undo");
+  members.add("kind", name(pending->kind));
   members.add("number", size(pending->number));
   members.add("when", pending->when);
-  members.add("rules", pending->is_own ? "before" : "unknown");
+  members.add("rules", pending->is_own && pending->foreign.empty() ? "before" : "unknown");
   members.add("sealed", pending->is_own);
   add_text(members, "id", pending->id);
   add_origin(members, pending->origin);
   add_text(members, "problem", pending->problem);
   add_text(members, "folder", pending->folder);
   members.add("files", list_of(pending->files, safe_text));
+  members.add("foreign", list_of(pending->foreign, safe_text));
   members.add("fields", list_of(pending->fields, field_edit));
   return members.take();
 }

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <map>
 #include <set>
+#include <string_view>
 #include <system_error>
+#include <tuple>
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
@@ -18,9 +20,13 @@
 namespace tare {
 namespace {
 
-constexpr std::array own_suffixes = {".sha256", ".sha256sum", ".sha512", ".sha1", ".md5", ".md5sum", ".b3", ".crc32"};
-constexpr std::array lists = {"SHA256SUMS",  "SHA512SUMS",    "SHA1SUMS",       "MD5SUMS",        "sha256sums.txt",
-                              "md5sums.txt", "checksums.txt", "checksums.json", "integrity.json", "manifest.json"};
+constexpr std::array own_suffixes = {".sha256", ".sha256sum", ".sha512", ".sha1", ".md5",
+                                     ".md5sum", ".b3",        ".crc32",  ".dvc"};
+constexpr std::array lists = {"SHA256SUMS",       "SHA512SUMS",    "SHA1SUMS",       "MD5SUMS",
+                              "SHA256SUMS.txt",   "MD5SUMS.txt",   "sha256sums.txt", "md5sums.txt",
+                              "sha256sum.txt",    "md5sum.txt",    "sha256.txt",     "md5.txt",
+                              "checksums.sha256", "checksums.md5", "checksums.txt",  "checksums.json",
+                              "checklist.chk",    ".md5sums",      "integrity.json", "manifest.json"};
 
 /// What lies under a name of sums: its text, empty where there is nothing; or why it is not known.
 struct Beside {
@@ -37,12 +43,16 @@ std::string reason_of(int looked) {
   return std::generic_category().message(-looked);
 }
 
-Beside read_beside(const Folder& folder, const std::string& name) {
+bool is_later(const timespec& a, const timespec& b) {
+  return std::tie(a.tv_sec, a.tv_nsec) > std::tie(b.tv_sec, b.tv_nsec);
+}
+
+Beside read_beside(const Folder& folder, const std::string& name, timespec since) {
   struct stat status {};
   const int looked = folder.files().stat_at(folder.descriptor(), name, status);
   if (is_absent(looked)) return {};
   if (looked < 0) return {{}, reason_of(looked)};
-  if (S_ISDIR(status.st_mode)) return {};
+  if (S_ISDIR(status.st_mode) || !is_later(status.st_mtim, since)) return {};
   if (!S_ISREG(status.st_mode)) return {{}, "not a regular file"};
   if (static_cast<std::uint64_t>(status.st_size) > limits::max_small_text_bytes) return {{}, "too large to look into"};
   try {
@@ -56,7 +66,8 @@ Beside read_beside(const Folder& folder, const std::string& name) {
 /// Is `name` in the text as a whole word, not as the end of another name?
 bool names(const std::string& text, const std::string& name) {
   const auto is_part = [](char c) {
-    return c != '/' && c != '*' && c != '"' && c != '\'' && c > ' ' && c != ',' && c != ':';
+    constexpr std::string_view around = "/*\"',:()";  // "SHA256 (NAME) = ..." as BSD has it
+    return c > ' ' && around.find(c) == around.npos;
   };
   for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
     const std::size_t end = at + name.size();
@@ -78,13 +89,13 @@ Finding unread(const std::string& sums, const std::string& path, const std::stri
 }
 
 /// `name`: of the sums of `path` alone.
-void add_own_sums(const Folder& folder, const std::string& path, const std::string& name,
+void add_own_sums(const Folder& folder, const std::string& path, const std::string& name, timespec since,
                   std::vector<Finding>& findings) {
   struct stat status {};
   const int looked = folder.files().stat_at(folder.descriptor(), name, status);
   const std::string sums = joined(folder.path(), name);
   if (looked == 0) {
-    findings.push_back(stale(sums, path));
+    if (is_later(status.st_mtim, since)) findings.push_back(stale(sums, path));
   } else if (!is_absent(looked)) {
     findings.push_back(unread(sums, path, reason_of(looked)));
   }
@@ -134,7 +145,7 @@ std::map<std::string, std::size_t> files_by_folder(const std::vector<std::string
 
 }  // namespace
 
-std::vector<Finding> stale_checksums(FileLayer& files, const std::vector<std::string>& paths) {
+std::vector<Finding> stale_checksums(FileLayer& files, const std::vector<std::string>& paths, timespec since) {
   std::vector<Finding> findings;
   const std::set<std::string> edited(paths.begin(), paths.end());
   const auto counts = files_by_folder(paths);
@@ -150,13 +161,13 @@ std::vector<Finding> stale_checksums(FileLayer& files, const std::vector<std::st
     const SumsIn& there = sums_in.try_emplace(folder->path(), *folder, counts.at(folder->path())).first->second;
     for (const char* suffix : own_suffixes) {
       if (!there.may_have(own + suffix)) continue;
-      if (!edited.contains(path + suffix)) add_own_sums(*folder, path, own + suffix, findings);
+      if (!edited.contains(path + suffix)) add_own_sums(*folder, path, own + suffix, since, findings);
     }
     for (const char* list : lists) {
       const std::string sums = joined(folder->path(), list);
       if (!there.may_have(list) || edited.contains(sums)) continue;
       const auto [known, is_new] = lists_read.try_emplace(sums);
-      if (is_new) known->second = read_beside(*folder, list);
+      if (is_new) known->second = read_beside(*folder, list, since);
       const Beside& beside = known->second;
       if (!beside.unread.empty()) findings.push_back(unread(sums, path, beside.unread));
       if (names(beside.text, own)) findings.push_back(stale(sums, path));

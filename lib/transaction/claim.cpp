@@ -63,6 +63,19 @@ std::optional<Journal> Claim::read() const {
   return read_journal(file_, store_.key());
 }
 
+mode_t Claim::readers_of(const OpenFile& file, const struct stat& status) const {
+  if (file.files().has_access_list(file.descriptor())) return 0;
+  if (group_ == status.st_gid) return status.st_mode;
+  // Whoever is in the file's group is anybody to the journal.
+  constexpr mode_t group_above_others = 3;
+  return status.st_mode & (status.st_mode >> group_above_others) & S_IRWXO;
+}
+
+void Claim::restrict_to(mode_t readers) const {
+  const mode_t mode = file_.status().st_mode & 0777, left = mode & (readers | S_IRUSR | S_IWUSR);
+  if (left != mode) checked(store_.files().fchmod(file_.descriptor(), left), file_.path());
+}
+
 void Claim::write(const Journal& journal) const {
   constexpr std::size_t piece_bytes = std::size_t{256} << 10;
   std::uint64_t written = 0;

@@ -22,6 +22,11 @@ class Claim {
   [[nodiscard]] const Store& store() const { return store_; }
   /// Nothing where the journal was never complete.
   [[nodiscard]] std::optional<Journal> read() const;
+  /// The journal holds bytes of files, so that nobody may read it who may not read them. Of a file's bits those that
+  /// say the same of the journal, whose group may be another one.
+  [[nodiscard]] mode_t readers_of(const OpenFile& file, const struct stat& status) const;
+  /// Leaves the journal no other bits than these, and its owner's.
+  void restrict_to(mode_t readers) const;
   /// Writes the journal and makes it durable, with all names that lead to it from the store's folder.
   void write(const Journal& journal) const;
 
@@ -34,10 +39,11 @@ class Claim {
   void withdraw() const;
 
  private:
-  Claim(Store store, OpenFile file) : store_(std::move(store)), file_(std::move(file)) {}
+  Claim(Store store, OpenFile file) : store_(std::move(store)), file_(std::move(file)), group_(file_.status().st_gid) {}
 
   Store store_;
   OpenFile file_;
+  gid_t group_;  ///< of the journal
 };
 
 }  // namespace tare

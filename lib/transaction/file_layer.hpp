@@ -68,6 +68,8 @@ class FileLayer {
   virtual Span data_in(int /*descriptor*/, Span range) { return range; }
   /// Copies extended attributes (access lists among them), as far as the file system and the rights allow.
   virtual void copy_attributes(int from, int to) = 0;
+  /// Has the file an access list, of which its mode says only the most that anybody on it has?
+  virtual bool has_access_list(int /*descriptor*/) { return false; }
 
   virtual timespec now() = 0;
   virtual uid_t user() = 0;

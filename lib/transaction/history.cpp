@@ -146,24 +146,54 @@ void history(const Scope& scope, const std::function<void(const HistoryEntry&)>&
   }
 }
 
-std::size_t prune(const Scope& scope, RecoverOptions options) {
-  options.abandon_foreign_files = true;
-  options.forget_untrusted = !options.trust_journals;
-  std::size_t removed = 0;
-  for (const std::string& folder : scope.folders()) {
-    const auto store = scope.store_in(folder);
-    if (!store) continue;
-    const Claim held = claim(store->home(), scope, S_IRUSR | S_IWUSR, options);
-    for (const StoredRecord record : held.store().records()) {
-      const auto journal = readable(held.store(), record);
-      if (journal && !scope.touches(held.store(), *journal)) continue;
-      const Place place = held.store().record_place(record);
-      place.folder.remove_if_there(place.name);
-      ++removed;
-    }
-    held.withdraw();
+namespace {
+
+/// The records that pruning takes; of those that nobody can read the ones in what the user named.
+std::vector<StoredRecord> records_to_prune(const Store& store, const Scope& scope) {
+  std::vector<StoredRecord> found = store.records();
+  std::erase_if(found, [&](StoredRecord record) {
+    const auto journal = readable(store, record);
+    return journal ? !scope.touches(store, *journal) : !scope.encloses(store.folder());
+  });
+  return found;
+}
+
+/// Where a transaction over other files is not finished its journal stands where a claim would.
+void require_claimable(const Store& store, const Scope& scope) {
+  if (concern_of_pending(store, scope) != Concern::others || records_to_prune(store, scope).empty()) return;
+  throw Error(Status::refused, store.pending().path() + ": an edit of other files here is not finished",
+              "let it finish; `tare history` of the folder shows what it is, `tare undo` of its files rolls it back");
+}
+
+std::size_t prune_records(const Store& store, const Scope& scope, const RecoverOptions& options) {
+  const bool is_tidied = scope.encloses(store.folder()) && concern_of_pending(store, scope) != Concern::others;
+  if (!is_tidied && records_to_prune(store, scope).empty()) return 0;
+  const Claim held = claim(store.home(), scope, S_IRUSR | S_IWUSR, options);
+  const auto found = records_to_prune(held.store(), scope);
+  for (const StoredRecord record : found) {
+    const Place place = held.store().record_place(record);
+    place.folder.remove_if_there(place.name);
   }
-  return removed;
+  held.withdraw();
+  return found.size();
+}
+
+}  // namespace
+
+Pruned prune(const Scope& scope, const RecoverOptions& options) {
+  RecoverOptions ending = options;
+  ending.abandon_foreign_files = true;
+  ending.forget_untrusted = !options.trust_journals;
+  for_each_store(scope, [&](const Store& store) { require_claimable(store, scope); });
+  Pruned pruned;
+  for_each_store(scope, [&](const Store& store) {
+    const Concern concern = concern_of_pending(store, scope);
+    if (concern == Concern::scope || (concern == Concern::unknown && scope.encloses(store.folder()))) {
+      if (auto ended = recover(store, scope, ending)) pruned.ended.push_back(*std::move(ended));
+    }
+  });
+  for_each_store(scope, [&](const Store& store) { pruned.records += prune_records(store, scope, options); });
+  return pruned;
 }
 
 std::string utc_text(timespec moment) {

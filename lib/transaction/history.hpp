@@ -34,9 +34,16 @@ struct HistoryEntry {
 /// that is told is in memory. Damaged records come before all others, for any scope.
 void history(const Scope& scope, const std::function<void(const HistoryEntry&)>& take);
 
+struct Pruned {
+  std::size_t records = 0;     ///< that went
+  std::vector<Pending> ended;  ///< what was interrupted: rolled back if it was own or trusted, else forgotten
+};
+
 /// Removes the records of the scope, and with them the means to undo. First rolls back what was interrupted; files of
-/// that which somebody else wrote since stay as they are. How many records went.
-std::size_t prune(const Scope& scope, RecoverOptions options = {});
+/// that which somebody else wrote since stay as they are. What concerns other files alone is left alone, and so is what
+/// nobody can read outside the folders that were named. Throws `refused`, with nothing done, where a transaction over
+/// other files is not finished in a folder whose records are to go.
+Pruned prune(const Scope& scope, const RecoverOptions& options = {});
 
 /// What a record says; of a damaged one `journal` is null.
 HistoryEntry history_entry(const std::string& folder, StoredRecord record, const Journal* journal);
@@ -68,7 +75,7 @@ std::optional<Finding> foreign_records(const Scope& scope);
 
 std::string utc_text(timespec moment);
 
-/// The fields of a journal with absolute file names.
+/// The fields of a journal with absolute file names, as they were edited.
 std::vector<FieldEdit> absolute_fields(const std::string& folder, const Journal& journal);
 
 }  // namespace tare

@@ -322,6 +322,10 @@ std::optional<bool> is_sealed(ByteView before, ByteView rest, const JournalKey& 
 
 }  // namespace
 
+std::string_view name(JournalKind kind) {
+  return kind == JournalKind::edit ? "edit" : "undo";
+}
+
 void write_journal(const Journal& journal, const JournalKey& key, const JournalSink& sink) {
   FrameWriter frames(key, sink);
   frames.add(Tag::header, header_payload(journal));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/transaction/journal_key.hpp"
@@ -25,6 +26,9 @@ struct FieldEdit {
 };
 
 enum class JournalKind : std::uint32_t { edit = 1, undo = 2 };
+
+/// "edit", "undo"
+std::string_view name(JournalKind kind);
 
 struct Journal {
   JournalKind kind = JournalKind::edit;

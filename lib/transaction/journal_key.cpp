@@ -25,6 +25,12 @@ constexpr mode_t writable_for_others = S_IWGRP | S_IWOTH;
               "then need --trust-journal to be undone)");
 }
 
+/// It tells that user's journals from those of others: nothing of it is to be removed.
+[[noreturn]] void throw_not_ours(const std::string& path, const char* problem) {
+  throw Error(Status::refused, path + ": " + problem,
+              "run tare as that user, or set XDG_STATE_HOME (or the state folder) to a folder of your own");
+}
+
 /// The folder that holds the key, if it is there. Its path is the user's own, so that links in it are followed.
 std::optional<Folder> state_folder_at(const std::string& path) {
   FileLayer& files = system_files();
@@ -33,8 +39,11 @@ std::optional<Folder> state_folder_at(const std::string& path) {
   auto folder = Folder::find(files, resolved);
   if (!folder) return std::nullopt;
   const struct stat status = folder->status();
-  if (status.st_uid != files.user()) throw_not_private(resolved, "is a folder of another user");
-  if ((status.st_mode & writable_for_others) != 0) throw_not_private(resolved, "others may write in it");
+  if (status.st_uid != files.user()) throw_not_ours(resolved, "is a folder of another user");
+  if ((status.st_mode & writable_for_others) != 0) {
+    throw Error(Status::refused, resolved + ": others may write in it",
+                "the key in it tells your journals from those of others: chmod go-w it");
+  }
   return folder;
 }
 
@@ -44,7 +53,7 @@ JournalKey key_in(const Folder& folder) {
   const OpenFile file = adopt({folder, key_name}, opened);
   const struct stat status = file.status();
   if (!S_ISREG(status.st_mode)) throw_not_private(file.path(), "is no regular file");
-  if (status.st_uid != folder.files().user()) throw_not_private(file.path(), "is another user's");
+  if (status.st_uid != folder.files().user()) throw_not_ours(file.path(), "is another user's");
   if ((status.st_mode & for_others) != 0) throw_not_private(file.path(), "others may read it");
   if (file.size() != JournalKey::size) throw_not_private(file.path(), "is no key of 32 bytes");
   return JournalKey(file.read({0, JournalKey::size}));

@@ -30,12 +30,23 @@ struct Pending {
   Origin origin;
   std::string when;                ///< ISO 8601, UTC
   std::vector<std::string> files;  ///< absolute, all of the transaction
-  std::vector<FieldEdit> fields;   ///< what it was to change (of an undo: to change back)
+  /// Of an own one that was interrupted: those of them that something else has written or removed since. While there
+  /// are any nothing is rolled back, and they are as they are.
+  std::vector<std::string> foreign;
+  std::vector<FieldEdit> fields;  ///< what it was to change: an undo from what an edit made to what was before
 };
+
+/// What a pending journal says.
+Pending pending_of(const std::string& folder, const Journal& journal, PendingState state);
+/// What is known of one that says nothing.
+Pending unreadable_pending(const std::string& folder, std::string problem);
 
 /// The unfinished transaction that concerns what is in the scope, if any: an own one before one of others. Takes no
 /// lock and changes nothing.
 std::optional<Pending> find_pending(const Scope& scope);
+
+/// All of them, those of outer folders first: of a run folder those of each of its checkpoints.
+std::vector<Pending> all_pending(const Scope& scope);
 
 struct RecoverOptions {
   /// Files that somebody else wrote since are left as they are instead of refusing the whole.
@@ -57,13 +68,21 @@ struct RecoverOptions {
 void require_trusted(const Store& store, const Journal& journal, const std::string& path, bool writes_old,
                      const RecoverOptions& options);
 
-/// Rolls back what was interrupted in one folder: every file gets its old bytes, size, mode and mtime. Nothing where
-/// there was nothing to roll back. May itself be interrupted and repeated. Throws `busy` where the transaction is in
-/// progress, `refused` where a file is neither in its old state nor ours, or the journal is nobody's who is trusted.
-std::optional<Pending> recover(const Store& store, const RecoverOptions& options);
+/// Whom a pending journal concerns, as far as that can be told without the claim.
+enum class Concern {
+  scope,    ///< a file of the scope
+  others,   ///< none of them
+  unknown,  ///< there is none, or it cannot be read, or is not complete (yet)
+};
+Concern concern_of_pending(const Store& store, const Scope& scope);
 
-/// The same for every folder of the scope in which something was interrupted that concerns it; what was rolled back. An
-/// edit calls it before it plans.
+/// Rolls back what was interrupted in one folder of the scope, and concerns it: every file gets its old bytes, size,
+/// mode and mtime. What was rolled back, or forgotten. Others are trusted only in folders that the user named. May
+/// itself be interrupted and repeated. Throws `busy` where the transaction is in progress, `refused` where a file is
+/// neither in its old state nor ours, or the journal is nobody's who is trusted.
+std::optional<Pending> recover(const Store& store, const Scope& scope, const RecoverOptions& options);
+
+/// The same for every folder of the scope. An edit calls it before it plans.
 std::vector<Pending> recover(const Scope& scope, const RecoverOptions& options = {});
 
 /// Takes the claim of `home` for a transaction over files of `scope`, and makes sure that no other one over them is

@@ -112,6 +112,9 @@ class SystemFiles final : public FileLayer {
                           std::uint64_t size) override;
   Span data_in(int descriptor, Span range) override;
   void copy_attributes(int from, int to) override;
+  bool has_access_list(int descriptor) override {
+    return ::fgetxattr(descriptor, "system.posix_acl_access", nullptr, 0) > 0;
+  }
   timespec now() override {
     timespec time{};
     ::clock_gettime(CLOCK_REALTIME, &time);

@@ -15,14 +15,28 @@
 namespace tare {
 namespace {
 
-bool is_hash(std::string_view name) {
-  const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  return (name.size() == 40 || name.size() == 64) && std::all_of(name.begin(), name.end(), is_hex);
+constexpr std::size_t md5_digits = 32, sha1_digits = 40, sha256_digits = 64;
+
+bool is_hex(std::string_view name) {
+  return std::ranges::all_of(name, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-/// As the Hugging Face cache keeps its files: `blobs/<hash of the content>`, shared by every snapshot that has it.
+/// Caches name files by the hash of their content, and link them from every place that has it.
 bool is_content_addressed(const std::string& path) {
-  return folder_of(path).ends_with("/blobs") && is_hash(file_name(path));
+  constexpr std::size_t in_folder = 2;  // digits
+  const std::string folder = folder_of(path), above = folder_of(folder);
+  const std::string_view name = file_name(path), part = file_name(folder);
+  const auto is_hash = [&](std::size_t digits) { return name.size() == digits && is_hex(name); };
+  const auto is_rest = [&](std::size_t digits) { return is_hash(digits - in_folder); };
+  // The Hugging Face cache: blobs/HASH
+  if (part == "blobs") return is_hash(sha1_digits) || is_hash(sha256_digits);
+  // git-annex: annex/objects/…/KEY/KEY
+  if (path.find("/annex/objects/") != path.npos && name == part) return true;
+  if (part.size() != in_folder || !is_hex(part)) return false;
+  // DVC, git and others: ab/REST
+  if (is_rest(md5_digits) || is_rest(sha1_digits) || is_rest(sha256_digits)) return true;
+  // git-lfs: ab/cd/abcd…
+  return is_hash(sha256_digits) && name.starts_with(std::string(file_name(above)).append(part));
 }
 
 bool same_patch(const Patch& a, const Patch& b) {
@@ -69,9 +83,10 @@ std::vector<Target> targets_of(FileLayer& files, const std::vector<FileEdit>& ed
     if (found.type == FileType::absent) throw_file_error(edit.path, ENOENT);
     Target target{&edit, found.path, found.is_link};
     if (is_content_addressed(target.path) && !options.allow_content_addressed) {
-      throw Error(Status::refused,
-                  fmt::format("{}: is {} in a cache that names files by their content", edit.path, target.path),
-                  "edit a copy: cp -L keeps the cache as it is");
+      throw Error(
+          Status::refused,
+          fmt::format("{}: is {} in a cache that names files by their content", edit.path, target.path),
+          "edit a copy (cp -L follows links): the cache stays as it is; --content-addressed edits it all the same");
     }
     targets.push_back(std::move(target));
   }
@@ -94,7 +109,7 @@ void require_editable(const FileStamp& stamp, const std::string& path, bool allo
   if (!S_ISREG(stamp.mode)) throw Error(Status::refused, path + ": not a regular file");
   if (stamp.names <= 1 || allow_hard_links) return;
   throw Error(Status::refused, fmt::format("{}: has {} names (hard links), which would all change", path, stamp.names),
-              "edit a copy, or allow hard links if all of them are meant");
+              "edit a copy, or allow hard links (--hard-links) if all of them are meant");
 }
 
 OpenedFile open_editable(const Place& place, bool allow_hard_links) {

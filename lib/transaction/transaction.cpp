@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -20,7 +22,7 @@ namespace {
 
 constexpr mode_t read_write_bits = 0666;
 
-/// The journal holds bytes of the files, so nobody may read it who may not read all of them.
+/// As far as the bits tell: whose group it is shows once the journal is there.
 mode_t journal_mode(const std::vector<Target>& targets) {
   mode_t mode = read_write_bits;
   for (const Target& target : targets) mode &= target.edit->planned.mode;
@@ -68,13 +70,18 @@ void require_as_seen(const Folder& home, const std::vector<Target>& targets, con
   }
 }
 
-std::vector<FileRecord> records_of(const Folder& home, const std::vector<Target>& targets, timespec now,
+/// Nobody may read the journal who may not read all of the files.
+std::vector<FileRecord> records_of(const Claim& held, const std::vector<Target>& targets, timespec now,
                                    const TransactionOptions& options) {
+  const Folder& home = held.store().home();
   std::vector<FileRecord> records(targets.size());
+  std::vector<mode_t> readers(targets.size());
   for_each_file(home.files(), targets.size(), [&](std::size_t i) {
     const auto [file, status] = open_as_planned(home, targets[i], options);
     records[i] = record_of(file, status, targets[i].edit->change, relative_to(home.path(), targets[i].path), now);
+    readers[i] = held.readers_of(file, status);
   }).rethrow();
+  held.restrict_to(std::accumulate(readers.begin(), readers.end(), mode_t{0777}, std::bit_and<>()));
   std::erase_if(records, changes_nothing);
   return records;
 }
@@ -157,7 +164,7 @@ Receipt commit(FileLayer& files, const std::vector<FileEdit>& edits, std::vector
     journal.id = new_edit_id();
     journal.origin = options.origin;
     journal.fields = relative_fields(std::move(fields), edits, targets, files, receipt.folder);
-    journal.files = records_of(home, targets, journal.when, options);
+    journal.files = records_of(held, targets, journal.when, options);
   } catch (...) {
     held.withdraw();
     throw;

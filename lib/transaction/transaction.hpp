@@ -22,7 +22,7 @@ struct FileEdit {
 struct TransactionOptions {
   bool keep_history = true;              ///< false: no undo, nothing is left beside the files
   bool allow_hard_links = false;         ///< edit files with several names (rewriting one parts it from the others)
-  bool allow_content_addressed = false;  ///< edit files that are named by their own hash (`blobs/<hash>`)
+  bool allow_content_addressed = false;  ///< edit files that are named by their own hash
   /// Where a store copies no part of an object: send all bytes of a large one again, whatever of it changes.
   bool send_whole = false;
   std::string upper;  ///< how far up other transactions are looked for; see Scope
@@ -62,7 +62,8 @@ Finding journal_unsealed(const std::string& folder);
 
 /// `stale-checksum` for every file of sums beside `paths` (`x.sha256`, `SHA256SUMS`, `integrity.json` ...) that covers
 /// one of them and is not itself among them; `checksum-not-read` for those that cannot be looked at. `paths` are
-/// absolute and without symlinks. Nothing that lies there makes it throw.
-std::vector<Finding> stale_checksums(FileLayer& files, const std::vector<std::string>& paths);
+/// absolute and without symlinks. Nothing that lies there makes it throw. Only sums count that were written after
+/// `since`: those of before an edit hold again once it is taken back.
+std::vector<Finding> stale_checksums(FileLayer& files, const std::vector<std::string>& paths, timespec since = {});
 
 }  // namespace tare

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include "lib/base/error.hpp"
 #include "lib/transaction/apply.hpp"
 #include "lib/transaction/each_file.hpp"
 #include "lib/transaction/run_journal.hpp"
 #include "lib/transaction/target.hpp"
+#include "lib/transaction/transaction.hpp"
 
 namespace tare {
 namespace {
@@ -63,6 +66,7 @@ UndoResult described(UndoKind kind, const Store& store, const Journal& journal) 
                     store.folder(),
                     {},
                     absolute_fields(store.folder(), journal),
+                    {},
                     {}};
   for (const FileRecord& record : journal.files) result.files.push_back(store.path(record));
   return result;
@@ -76,12 +80,9 @@ mode_t mode_of(const Store& store, StoredRecord record) {
 std::optional<UndoResult> rolled_back(const Scope& scope, const UndoOptions& options) {
   const auto pending = find_pending(scope);
   const auto store = pending ? scope.store_in(pending->folder) : std::nullopt;
-  RecoverOptions recovery = options.recovery;
-  recovery.trust_journals = recovery.trust_journals && pending && scope.encloses(pending->folder);
-  const auto done = store ? recover(*store, recovery) : std::nullopt;
+  auto done = store ? recover(*store, scope, options.recovery) : std::nullopt;
   if (!done) return std::nullopt;
-  return UndoResult{UndoKind::rolled_back, done->number, done->id, done->origin, done->when, done->folder,
-                    done->files,           done->fields, {}};
+  return rolled_back(*std::move(done));
 }
 
 /// Where the files of the record are.
@@ -100,10 +101,23 @@ void remove_replaced(const Place& record) {
   }
 }
 
+/// Sums that were written of what the edit made no longer hold.
+void add_stale_checksums(FileLayer& files, const Journal& journal, UndoResult& result) {
+  try {
+    auto stale = stale_checksums(files, result.files, journal.edited);
+    std::move(stale.begin(), stale.end(), std::back_inserter(result.findings));
+  } catch (const std::exception&) {
+    return;  // the change is made, whatever else there would be to say of it
+  }
+}
+
 /// The transaction that takes back what the record says.
-Journal way_back(const Store& store, StoredRecord record, const UndoOptions& options) {
+Journal way_back(const Claim& held, StoredRecord record, const UndoOptions& options) {
+  const Store& store = held.store();
   // Another undo may have come first, between the look and the claim.
   Journal journal = store.read(record);
+  const OpenFile edited = store.record_place(record).open(O_RDONLY);
+  held.restrict_to(held.readers_of(edited, edited.status()));
   require_trusted(store, journal, store.record_place(record).path(), true, options.recovery);
   journal.kind = JournalKind::undo;
   journal.when = store.files().now();
@@ -115,6 +129,19 @@ Journal way_back(const Store& store, StoredRecord record, const UndoOptions& opt
 }
 
 }  // namespace
+
+UndoResult rolled_back(Pending done) {
+  return {UndoKind::rolled_back,
+          done.number,
+          std::move(done.id),
+          std::move(done.origin),
+          std::move(done.when),
+          std::move(done.folder),
+          std::move(done.files),
+          std::move(done.fields),
+          {},
+          done.kind};
+}
 
 UndoResult undo(const Scope& scope, const UndoOptions& options) {
   UndoOptions wanted = options;
@@ -128,7 +155,7 @@ UndoResult undo(const Scope& scope, const UndoOptions& options) {
   const Claim held = claim(store->home(), targets, mode_of(*store, found.record), wanted.recovery);
   Journal journal;
   try {
-    journal = way_back(held.store(), found.record, wanted);
+    journal = way_back(held, found.record, wanted);
   } catch (...) {
     held.withdraw();
     throw;
@@ -138,6 +165,7 @@ UndoResult undo(const Scope& scope, const UndoOptions& options) {
   result.findings =
       run_journal(held, journal, StoredRecord{found.record.number, RecordState::undone}, options.on_copied);
   remove_replaced(held.store().record_place(found.record));
+  add_stale_checksums(store->files(), journal, result);
   return result;
 }
 

@@ -30,9 +30,13 @@ struct UndoResult {
   std::string when;  ///< the edit was made
   std::string folder;
   std::vector<std::string> files;  ///< absolute
-  std::vector<FieldEdit> fields;   ///< as they were edited: `after` is what is gone now
-  std::vector<Finding> findings;   ///< `not-durable`
+  std::vector<FieldEdit> fields;   ///< as they were edited, or by an interrupted undo turned back: `after` is gone now
+  std::vector<Finding> findings;   ///< `not-durable`, `stale-checksum`, `checksum-not-read`
+  JournalKind interrupted = JournalKind::edit;  ///< of what was rolled back; after an undo its edit stands
 };
+
+/// What was interrupted and is rolled back.
+UndoResult rolled_back(Pending done);
 
 /// Takes back the last edit that touches what is in the scope, in all files of that edit: their bytes, sizes, modes and
 /// mtimes. May be repeated, back through earlier edits. An interrupted transaction is rolled back instead. Edits whose

@@ -10,8 +10,10 @@ import os
 import pathlib
 import pickle
 import re
+import shlex
 import stat
 import struct
+import subprocess
 import tempfile
 import zlib
 
@@ -261,7 +263,103 @@ def an_edit_that_waits_in_vain_says_who_is_at_work_there(scene):
             assert re.search(r": \S+@\S+ since \S+: \S*tare edit .*scale=1024", answer.reason), answer
 
 
+def an_interrupted_undo_says_that_its_edit_rules_and_leaves_it(scene):
+    scene.edit()
+    edited, record = scene.scaler.read_bytes(), (scene.store / "000001.edit").read_bytes()
+    scene.expect(0, "undo", "--yes")
+    (scene.store / "000001.undone").rename(scene.store / "pending")
+    (scene.store / "000001.edit").write_bytes(record)  # as long as the undo is not committed it is there
+    told = scene.expect(0, "inspect", "--json").json()["pending"]
+    assert told["kind"] == "undo" and [field["before"] for field in told["fields"]] == ["1024.0"], told
+    assert "scale: 1024.0 rules, not 65536.0" in scene.expect(0, "get", "scale").reason
+    answer = scene.expect(0, "undo", "--yes")
+    assert b"rolled back the interrupted undo of edit #1" in answer.out and b"the edit stands" in answer.out, answer.out
+    assert scene.scaler.read_bytes() == edited
+    scene.expect(0, "undo", "--yes")
+    assert scene.scaler.read_bytes() != edited
+
+
+def interrupt(scene):
+    """An edit whose bytes are written, and whose commit is not."""
+    scene.edit()
+    (scene.store / "000001.edit").rename(scene.store / "pending")
+
+
+def what_an_edit_would_do_is_not_shown_of_half_an_edit_and_nothing_is_rolled_back_unasked(scene):
+    interrupt(scene)
+    torn = scene.scaler.read_bytes()
+    for words in (["scale=7", "--dry-run"], ["scale=7"]):
+        answer = scene.expect(4, "edit", *words)
+        assert "was interrupted" in answer.reason, answer
+        assert scene.scaler.read_bytes() == torn, words
+    assert "first `tare undo " in scene.expect(4, "edit", "scale=7", "--dry-run").reason
+
+
+def what_a_trainer_wrote_over_half_an_edit_is_not_said_to_be_brought_back(scene):
+    interrupt(scene)
+    scene.scaler.write_bytes(pickle.dumps({**SCALER, "scale": 262144.0, "growth_interval": 70000}, 4))
+    for verb in (["inspect"], ["get", "scale"]):
+        reason = scene.expect(0, *verb).reason
+        assert "rules" not in reason and "tare history --prune" in reason and "as it is now" in reason, reason
+    assert scene.expect(0, "inspect", "--json").json()["pending"]["rules"] == "unknown"
+    answer = scene.expect(0, "history", "--prune", "--yes")
+    assert "scaler.pkl is as it was when this began" in answer.reason and b"ended 1 that was not finished" in answer.out, answer
+    assert scene.expect(0, "get", "scale").out == b"262144.0\n"
+
+
+def half_an_edit_of_an_older_checkpoint_of_a_run_is_told_of_the_run(scene):
+    run = scene.home / "run"
+    for step in 1, 2:
+        (run / f"checkpoint-{step}").mkdir(parents=True)
+        (run / f"checkpoint-{step}/scaler.pkl").write_bytes(scene.scaler.read_bytes())
+    assert scene.tare("edit", run / "checkpoint-1", "scale=1024", "--yes").code == 0
+    store = run / "checkpoint-1/.tare"
+    (store / "000001.edit").rename(store / "pending")
+    for words in (["doctor", run], ["attest", run, "--all"], ["watch", run, "--once", "--settle", "0"]):
+        answer = scene.tare(*words)
+        assert "was interrupted" in answer.reason + answer.out.decode(), answer
+
+
+def the_way_back_that_an_edit_names_is_a_command_as_it_stands(scene):
+    old = scene.scaler.read_bytes()
+    names = ["my drive.pkl", "-dash.pkl", "it's.pkl", "linked.pkl"]
+    for name in names:
+        (scene.folder / name).write_bytes(old)
+    os.link(scene.folder / "linked.pkl", scene.folder / "other.pkl")
+    for name in names:
+        done = scene.tare("edit", "--yes", "--hard-links", "--", name, "scale=1024", folder=scene.folder)
+        assert done.code == 0, done
+        words = shlex.split(re.search(r"`tare (.*)` takes it back", done.reason)[1])
+        undone = scene.tare(*words, "--yes", folder=scene.folder)
+        assert undone.code == 0 and (scene.folder / name).read_bytes() == old, undone
+
+
+def a_path_that_is_nowhere_has_no_history(scene):
+    for words in (["history"], ["history", "--json"], ["history", "--prune", "--yes"]):
+        answer = scene.tare(words[0], scene.home / "typo.pt", *words[1:])
+        assert answer.code == 3 and "No such file" in answer.reason, answer
+    scene.edit()
+    scene.scaler.unlink()
+    assert b"#1" in scene.expect(0, "history").out
+    assert b"#1" in scene.tare("history", scene.scaler).out
+
+
+def an_answer_that_cannot_be_written_is_no_change_where_none_was_made(scene):
+    for words, code in ((["edit", scene.folder, "scale=65536"], 3), (["history", scene.folder, "--prune"], 3),
+                        (["edit", scene.folder, "scale=1024"], 5)):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([scene.tare.binary, *words, "--yes"], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == code and ("the change is made" in done.stderr) == (code == 5), (words, done)
+
+
 SCENES = [
+    an_interrupted_undo_says_that_its_edit_rules_and_leaves_it,
+    what_an_edit_would_do_is_not_shown_of_half_an_edit_and_nothing_is_rolled_back_unasked,
+    what_a_trainer_wrote_over_half_an_edit_is_not_said_to_be_brought_back,
+    half_an_edit_of_an_older_checkpoint_of_a_run_is_told_of_the_run,
+    the_way_back_that_an_edit_names_is_a_command_as_it_stands,
+    a_path_that_is_nowhere_has_no_history,
+    an_answer_that_cannot_be_written_is_no_change_where_none_was_made,
     a_pending_journal_creates_no_file_outside_its_folder,
     a_pending_journal_swaps_no_bytes_in,
     a_trusted_journal_says_first_what_it_writes,

@@ -16,7 +16,7 @@ std::vector<HistoryEntry> told(Bucket& bucket, const std::string& path = run_fol
   return entries;
 }
 
-std::size_t pruned(Bucket& bucket, unsigned who = 1) {
+Pruned pruned(Bucket& bucket, unsigned who = 1) {
   return prune(bucket.store, run_folder, key_of(who), {});
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("who may see the folder of a checkpoint alone edits there, and has tha
   CHECK(told(bucket).size() == 1);
   undo(bucket.store, run_folder, key_of(1), {});
   CHECK(bucket.all_old());
-  CHECK(pruned(bucket) == 1);
+  CHECK(pruned(bucket).records == 1);
 }
 
 TEST_CASE("an edit whose folder may not be listed is refused before anything is written") {
@@ -75,14 +75,14 @@ TEST_CASE("a record of somebody else is told as such, and one that nobody can re
   REQUIRE(entries.size() == 1);
   CHECK(entries[0].state == HistoryState::damaged);
   CHECK(entries[0].number == 1);
-  CHECK(pruned(bucket) == 1);
+  CHECK(pruned(bucket).records == 1);
   CHECK_FALSE(bucket.store.has(record_path));
 }
 
 TEST_CASE("what is forgotten cannot be undone, and the objects stay as they are") {
   Bucket bucket;
   bucket.edit();
-  CHECK(pruned(bucket) == 1);
+  CHECK(pruned(bucket).records == 1);
   CHECK(told(bucket).empty());
   CHECK(bucket.all_new());
   CHECK(status_of([&] { undo(bucket.store, run_folder, key_of(1), {}); }) == Status::refused);
@@ -94,7 +94,7 @@ TEST_CASE("what was interrupted is taken back before records are forgotten") {
   CHECK(status_of([&] { pruned(bucket); }) == Status::busy);
   CHECK(bucket.all_new());
   bucket.store.now += long_enough;
-  CHECK(pruned(bucket) == 0);
+  CHECK(pruned(bucket).records == 0);
   CHECK(bucket.all_old());
   CHECK(bucket.is_tidy());
 }
@@ -104,9 +104,23 @@ TEST_CASE("a journal that nobody vouches for is forgotten, once it is silent, an
   REQUIRE(is_stopped(bucket.store, confirmation, Moment::before, [&] { bucket.edit(); }));
   CHECK(status_of([&] { pruned(bucket, 2); }) == Status::busy);
   bucket.store.now += long_enough;
-  CHECK(pruned(bucket, 2) == 0);
+  const auto ended = pruned(bucket, 2).ended;
+  REQUIRE(ended.size() == 1);
+  CHECK_FALSE(ended[0].is_own);
+  CHECK(ended[0].files == std::vector<std::string>{first_rank, second_rank, model});
   CHECK(bucket.all_new());
   CHECK_FALSE(bucket.store.has(pending_path));
+}
+
+TEST_CASE("a record that nobody can read in a folder above is not forgotten with the records of one below") {
+  Bucket bucket;
+  const std::string above = "s3://bucket/.tare/000001.edit";
+  bucket.store.put(above, Bytes(100, std::byte{'x'}));
+  bucket.edit();
+  const Pruned done = pruned(bucket);
+  CHECK(done.records == 1);
+  CHECK(done.ended.empty());
+  CHECK(bucket.store.has(above));
 }
 
 TEST_CASE("a journal that is none is forgotten as well") {
@@ -114,7 +128,7 @@ TEST_CASE("a journal that is none is forgotten as well") {
   bucket.store.put(pending_path, Bytes(100, std::byte{'x'}));
   CHECK(status_of([&] { pruned(bucket); }) == Status::busy);
   bucket.store.now += long_enough;
-  CHECK(pruned(bucket) == 0);
+  CHECK(pruned(bucket).records == 0);
   CHECK_FALSE(bucket.store.has(pending_path));
 }
 

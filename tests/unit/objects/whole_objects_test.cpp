@@ -95,7 +95,7 @@ TEST_CASE("without history no copy is left, and forgetting an edit forgets its c
   Growing forgotten;
   forgotten.make(forgotten.appended());
   forgotten.store.now += long_enough;
-  CHECK(prune(forgotten.store, forgotten.folder, key_of(1), {}) == 1);
+  CHECK(prune(forgotten.store, forgotten.folder, key_of(1), {}).records == 1);
   CHECK(forgotten.copies() == 0);
   CHECK(forgotten.store.bytes(model) == forgotten.edited);
 }

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <climits>
 #include <filesystem>
 
@@ -92,12 +93,36 @@ TEST_CASE("a disk that fails where checksums are looked for fails no edit") {
   }
 }
 
+TEST_CASE("a list of sums as BSD writes it holds for the file that it names, and for no other") {
+  const Scratch scratch;
+  const std::string path = scratch.write("scaler.pt", noise(64, 1));
+  scratch.write("SHA256SUMS", std::string("SHA256 (scaler.pt) = 00ff\n"));
+  scratch.write("MD5SUMS", std::string("MD5 (other-scaler.pt) = 00ff\n"));
+  const Receipt receipt = edit(path, 8, noise(8, 2), "1024.0", sealed());
+  REQUIRE(codes(receipt) == std::vector<std::string>{"stale-checksum"});
+  CHECK(receipt.findings[0].message.starts_with(scratch.path("SHA256SUMS")));
+}
+
+TEST_CASE("an undo tells of sums that were written of what was edited, and not of those from before") {
+  const Scratch scratch;
+  const std::string path = scratch.write("scaler.pt", noise(64, 1));
+  scratch.write("SHA256SUMS", std::string("00ff  scaler.pt\n"));  // an hour old
+  edit(path, 8, noise(8, 2), "1024.0", sealed());
+  const std::string since = scratch.write("scaler.pt.sha256", std::string("00ff\n"));
+  fs::last_write_time(since, fs::file_time_type::clock::now() + std::chrono::hours(1));
+  const auto findings = undo(scope_of(system_files(), path, scratch.folder())).findings;
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].message == since + " no longer holds for " + path);
+}
+
 TEST_CASE("every kind of sums is named, whether few or many files of its folder are edited") {
-  const std::vector<std::string> suffixes = {".sha256", ".sha256sum", ".sha512", ".sha1",
-                                             ".md5",    ".md5sum",    ".b3",     ".crc32"};
-  const std::vector<std::string> lists = {"SHA256SUMS",     "SHA512SUMS",   "SHA1SUMS",      "MD5SUMS",
-                                          "sha256sums.txt", "md5sums.txt",  "checksums.txt", "checksums.json",
-                                          "integrity.json", "manifest.json"};
+  const std::vector<std::string> suffixes = {".sha256", ".sha256sum", ".sha512", ".sha1", ".md5",
+                                             ".md5sum", ".b3",        ".crc32",  ".dvc"};
+  const std::vector<std::string> lists = {"SHA256SUMS",       "SHA512SUMS",    "SHA1SUMS",       "MD5SUMS",
+                                          "SHA256SUMS.txt",   "MD5SUMS.txt",   "sha256sums.txt", "md5sums.txt",
+                                          "sha256sum.txt",    "md5sum.txt",    "sha256.txt",     "md5.txt",
+                                          "checksums.sha256", "checksums.md5", "checksums.txt",  "checksums.json",
+                                          "checklist.chk",    ".md5sums",      "integrity.json", "manifest.json"};
   for (const int count : {1, 4, 5, 8}) {
     INFO(count << " files");
     const Scratch scratch;

@@ -49,6 +49,7 @@ class ForwardingFiles : public FileLayer {
     return real_.copy_range(from, from_offset, to, to_offset, size);
   }
   void copy_attributes(int from, int to) override { real_.copy_attributes(from, to); }
+  bool has_access_list(int descriptor) override { return real_.has_access_list(descriptor); }
   timespec now() override { return real_.now(); }
   uid_t user() override { return real_.user(); }
 

@@ -79,7 +79,8 @@ TEST_CASE("an undo that was interrupted is told as one: of which edit, by whom, 
   CHECK(pending->origin.command == "tare edit ckpt scale=1024");
   REQUIRE(pending->fields.size() == 8);
   CHECK(pending->fields[0].file == scene.edits[0].path);
-  CHECK(pending->fields[0].before == scene.fields()[0].before);
+  CHECK(pending->fields[0].before == scene.fields()[0].after);  // which rules
+  CHECK(pending->fields[0].after == scene.fields()[0].before);
 
   const auto rolled_back = recover(scope_of(disk, home));
   REQUIRE(rolled_back.size() == 1);
@@ -87,6 +88,23 @@ TEST_CASE("an undo that was interrupted is told as one: of which edit, by whom, 
   CHECK(rolled_back[0].when == pending->when);
   CHECK(rolled_back[0].files == pending->files);
   CHECK(all_old(disk, edited));  // what the undo was to take back is there again
+}
+
+TEST_CASE("an undo that was interrupted and is undone says that its edit stands, and may be undone") {
+  Scene scene = all_scenes().back();
+  commit(scene.disk, scene.edits, scene.fields(), sealed());
+  const auto edited = states(scene.disk, scene.edits);
+  scene.disk.kill_at(30);
+  CHECK_THROWS_AS(undo(scope_of(scene.disk, home)), Killed);
+  SimulatedDisk disk = scene.disk.after_crash(Survival::everything, 0);
+  const UndoResult rolled_back = undo(scope_of(disk, home));
+  CHECK(rolled_back.kind == UndoKind::rolled_back);
+  CHECK(rolled_back.interrupted == JournalKind::undo);
+  CHECK(rolled_back.fields.at(0).before == scene.fields()[0].after);
+  CHECK(all_old(disk, edited));
+  const UndoResult undone = undo(scope_of(disk, home));
+  CHECK(undone.kind == UndoKind::undone);
+  CHECK(undone.fields.at(0).after == scene.fields()[0].after);
 }
 
 TEST_CASE("looking for interrupted edits changes nothing and takes no lock") {
@@ -173,12 +191,15 @@ TEST_CASE("a file that something else wrote after the crash stops the roll-back,
   const Bytes theirs = noise(950, 999);
   world.disk.overwrite(path, theirs);
   const SimulatedDisk before = world.disk;
+  CHECK(find_pending(scope_of(world.disk, home))->foreign == std::vector<std::string>{path});
   CHECK(status_of([&] { recover(scope_of(world.disk, home)); }) == Status::refused);
   CHECK(status_of([&] { undo(scope_of(world.disk, home)); }) == Status::refused);
   for (const FileEdit& edit : world.scene.edits) CHECK(world.disk.bytes(edit.path) == before.bytes(edit.path));
   CHECK(find_pending(scope_of(world.disk, home)));
 
-  prune(scope_of(world.disk, home));
+  const Pruned pruned = prune(scope_of(world.disk, home));
+  REQUIRE(pruned.ended.size() == 1);
+  CHECK(pruned.ended[0].foreign == std::vector<std::string>{path});
   CHECK_FALSE(world.disk.has("/run/ckpt/.tare"));
   CHECK(world.disk.bytes(path) == theirs);
   for (const auto& [other, state] : world.old) {

@@ -1,4 +1,5 @@
 // Which records concern what was named, where a folder holds those of other files, other users and other times.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -47,7 +48,7 @@ TEST_CASE("edits of other files stand between those of one, and each is told, un
   CHECK(undo(turns.scope(turns.a)).number == 3);
   CHECK(undo(turns.scope(turns.a)).number == 1);
   CHECK(bytes_of(turns.a) == noise(100, 11));
-  CHECK(prune(turns.scope(turns.b)) == 2);
+  CHECK(prune(turns.scope(turns.b)).records == 2);
   CHECK(numbers(history_of(turns.scope(turns.scratch.folder()))) == Numbers{1, 3});
 }
 
@@ -63,6 +64,27 @@ TEST_CASE("records that somebody else sealed are counted, those of the files tha
   CHECK(told(turns.b) == "1 record" + place + "is not sealed with your key: undo passes it over");
   std::filesystem::remove(turns.scratch.path(".tare/000002.edit"));
   CHECK_FALSE(foreign_records(turns.scope(turns.b)));
+}
+
+TEST_CASE("who may not read a file may not read what is on record of it, whichever group that is given to") {
+  if (::geteuid() != 0) {
+    WARN("only root gives files away: not tried");
+    return;
+  }
+  struct Case {
+    mode_t mode, on_record;
+  };
+  for (const auto& [mode, on_record] : {Case{0640, 0600}, Case{0644, 0604}, Case{0604, 0600}, Case{0600, 0600}}) {
+    INFO("mode " << std::oct << mode);
+    const Scratch scratch;
+    const std::string path = scratch.write("scaler.pt", noise(100, 1));
+    REQUIRE(::chown(path.c_str(), 0, ::getegid() + 1000) == 0);
+    REQUIRE(::chmod(path.c_str(), mode) == 0);
+    edit(path, 8, noise(8, 2), "1024.0", sealed());
+    CHECK((stat_of(scratch.path(".tare/000001.edit")).st_mode & 0777) == on_record);
+    undo(scope_of(system_files(), path, scratch.folder()));
+    CHECK((stat_of(scratch.path(".tare/000001.undone")).st_mode & 0777) == on_record);
+  }
 }
 
 TEST_CASE("a record that goes while the history is told is passed over") {

@@ -67,19 +67,37 @@ TEST_CASE("two names of one file are one edit where they change it alike, and re
   }
 }
 
-TEST_CASE("a file in blobs that is called as a hash is named by its content, and a file of any other name is not") {
+TEST_CASE(
+    "a file is named by its content as the caches of hubs, DVC, git-annex and git-lfs do it, and by no other name") {
   const Scratch scratch;
   struct Case {
     std::string name;
     bool is_named_by_content;
   };
-  const Case cases[] = {{"blobs/" + std::string(40, 'a'), true},        {"blobs/" + std::string(64, 'f'), true},
-                        {"blobs/" + std::string(40, '0'), true},        {"blobs/" + std::string(64, '9'), true},
-                        {"blobs/" + std::string(39, 'a'), false},       {"blobs/" + std::string(41, 'a'), false},
-                        {"blobs/" + std::string(63, 'a'), false},       {"blobs/" + std::string(65, 'a'), false},
-                        {"blobs/" + std::string(39, 'a') + "g", false}, {"blobs/" + std::string(40, 'A'), false},
-                        {"blobs/" + std::string(39, 'a') + "/", false}, {"files/" + std::string(40, 'a'), false},
-                        {"blobs/in/" + std::string(40, 'a'), false},    {"myblobs/" + std::string(40, 'a'), false}};
+  const Case cases[] = {{"blobs/" + std::string(40, 'a'), true},
+                        {"blobs/" + std::string(64, 'f'), true},
+                        {"blobs/" + std::string(40, '0'), true},
+                        {"blobs/" + std::string(64, '9'), true},
+                        {"blobs/" + std::string(39, 'a'), false},
+                        {"blobs/" + std::string(41, 'a'), false},
+                        {"blobs/" + std::string(63, 'a'), false},
+                        {"blobs/" + std::string(65, 'a'), false},
+                        {"blobs/" + std::string(39, 'a') + "g", false},
+                        {"blobs/" + std::string(40, 'A'), false},
+                        {"blobs/" + std::string(39, 'a') + "/", false},
+                        {"files/" + std::string(40, 'a'), false},
+                        {"blobs/in/" + std::string(40, 'a'), false},
+                        {"myblobs/" + std::string(40, 'a'), false},
+                        {"md5/cc/" + std::string(30, 'a'), true},
+                        {"objects/0f/" + std::string(38, '1'), true},
+                        {"sha256/ab/" + std::string(62, 'a'), true},
+                        {"md5/cg/" + std::string(30, 'a'), false},
+                        {"md5/ccc/" + std::string(30, 'a'), false},
+                        {"md5/cc/" + std::string(31, 'a'), false},
+                        {"lfs/aa/bb/aabb" + std::string(60, 'c'), true},
+                        {"lfs/aa/bb/aabc" + std::string(60, 'c'), false},
+                        {".git/annex/objects/Xx/Yy/SHA256E-s9--0a.pt/SHA256E-s9--0a.pt", true},
+                        {"annex/Xx/Yy/SHA256E-s9--0a.pt/SHA256E-s9--0a.pt", false}};
   for (const auto& [name, is_named_by_content] : cases) {
     INFO(name);
     if (name.ends_with('/')) continue;

@@ -267,11 +267,11 @@ TEST_CASE("pruning ends undo, and takes the records of other files for nothing")
   const std::string b = scratch.write("b.pt", noise(100, 2));
   edit(a, 8, noise(8, 3));
   edit(b, 8, noise(8, 3));
-  CHECK(prune(scope_of(system_files(), a, scratch.folder())) == 1);
+  CHECK(prune(scope_of(system_files(), a, scratch.folder())).records == 1);
   CHECK(refusal(scratch, a).status == Status::refused);
   undo_at(scratch, b);
   CHECK(bytes_of(b) == noise(100, 2));
-  CHECK(prune(scope_of(system_files(), scratch.folder(), scratch.folder())) == 1);
+  CHECK(prune(scope_of(system_files(), scratch.folder(), scratch.folder())).records == 1);
   CHECK(names_in(scratch.folder()) == std::vector<std::string>{"a.pt", "b.pt"});
 }
 
