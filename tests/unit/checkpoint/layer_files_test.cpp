@@ -79,7 +79,7 @@ TEST_CASE("a file for each layer, with the same keys in all, leaves each layer i
   CHECK(found.layers() == Names{"layer_02-model_00.pt:a", "layer_03-model_00.pt:a"});
   Checkpoint checkpoint;
   checkpoint.files = found.files;
-  CHECK(layer_names(checkpoint, 1, "a._extra_state")[1] == found.layers()[1]);
+  CHECK(LayerNames(checkpoint).of(1, "a._extra_state")[1] == found.layers()[1]);
 }
 
 TEST_CASE("a stage of a pipeline that has fewer layers than the others lacks none") {
