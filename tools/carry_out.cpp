@@ -176,8 +176,8 @@ class Making {
       try {
         return is_planned ? make_planned(change, std::move(prepared.planned)) : make_change(change);
       } catch (const Error& error) {
-        // Who waits for other editors plans anew on what they left.
-        if (error.status != Status::refused || !was_edited_since(path_, began)) throw;
+        // Who waits for other editors plans anew on what they left; whoever is asked has said no.
+        if (!options_.yes || error.status != Status::refused || !was_edited_since(path_, began)) throw;
         throw Error(Status::busy, error.what(), error.hint);
       }
     });
