@@ -23,7 +23,7 @@ std::uint64_t count_of(const Field& field) {
 }
 
 /// As a whole.
-bool is_named(const FoundScaler& scaler, std::string_view pattern) {
+bool is_called(const FoundScaler& scaler, std::string_view pattern) {
   return glob_matches(pattern, scaler.path) || glob_matches(pattern, layer_name(scaler)) ||
          (scaler.in_file && glob_matches(pattern, layer_name(std::string_view(scaler.path))));
 }
@@ -306,14 +306,14 @@ std::string_view tensor_of(const FoundScaler& scaler, const Fp8Slot& slot) {
 }
 
 bool is_layer(const FoundScaler& scaler, std::string_view pattern) {
-  if (is_named(scaler, pattern)) return true;
+  if (is_called(scaler, pattern)) return true;
   return is_tare_fp8(scaler) &&
          std::ranges::any_of(fp8_slots(scaler), [&](const Fp8Slot& slot) { return is_of(slot, pattern); });
 }
 
 std::vector<Fp8Slot> fp8_slots(const FoundScaler& scaler, const std::optional<std::string>& pattern) {
   std::vector<Fp8Slot> slots = fp8_slots(scaler);
-  if (!pattern || is_named(scaler, *pattern)) return slots;
+  if (!pattern || is_called(scaler, *pattern)) return slots;
   std::erase_if(slots, [&](const Fp8Slot& slot) { return !is_tare_fp8(scaler) || !is_of(slot, *pattern); });
   return slots;
 }

@@ -57,10 +57,10 @@ Matches find_weight(const Tree& tree, NodeId map, NodeId) {
 constexpr auto torchao_rebuilt = std::to_array<std::string_view>({"_rebuild_wrapper_subclass"});
 
 constexpr Fp8Rule delayed(std::string_view role, std::string_view scale, std::string_view history,
-                          std::string_view newest, double format_max) {
+                          std::string_view newest_amax, double format_max) {
   Fp8Rule rule = scale_of(role, scale, format_max);
   rule.history = history;
-  rule.newest = newest;
+  rule.newest = newest_amax;
   return rule;
 }
 
