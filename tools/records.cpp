@@ -1,6 +1,7 @@
 #include "tools/records.hpp"
 
 #include <cerrno>
+#include <tuple>
 
 #include "lib/base/error.hpp"
 #include "lib/objects/object_transaction.hpp"
@@ -28,10 +29,11 @@ void require_known(const std::string& path, const Records& records) {
 
 bool was_edited_since(const std::string& path, timespec moment) {
   if (is_url(path)) return false;
-  const std::string when = utc_text(moment);
+  const auto is_since = [&](const timespec& changed) {
+    return std::tie(changed.tv_sec, changed.tv_nsec) > std::tie(moment.tv_sec, moment.tv_nsec);
+  };
   bool was_edited = false;
-  history(scope_for_reading(path), [&](const HistoryEntry& entry) {
-    was_edited = was_edited || entry.when >= when || entry.undone_when >= when;
-  });
+  history(scope_for_reading(path),
+          [&](const HistoryEntry& entry) { was_edited = was_edited || is_since(entry.changed); });
   return was_edited;
 }

@@ -42,8 +42,9 @@ TableRow row_of(const SimulatedRun& run) {
 
 /// Of the run itself, where the scale of nearly every step is told.
 std::string mean_text(const ObservedRun& run) {
+  constexpr double nearly = 0.9;
   const auto told = static_cast<double>(run.log2_count);
-  if (run.log2_count == 0 || told < 0.9 * static_cast<double>(run.count)) return "?";
+  if (run.log2_count == 0 || told < nearly * static_cast<double>(run.count)) return "?";
   return fmt::format("{}{:.2f}", run.is_rough || run.log2_count != run.count ? "~" : "", run.log2_sum / told);
 }
 

@@ -334,7 +334,8 @@ class Search {
     if (!before) return;
     std::vector<SimulatedSetting> settings;
     try {
-      settings = settings_of(sweep, from > 0 ? before : scale);
+      const auto first = from > 0 ? before : scale;
+      settings = settings_of(sweep, first ? std::vector<double>{*first} : std::vector<double>());
     } catch (const Error&) {
       return;  // a window or factor that this policy does not take
     }

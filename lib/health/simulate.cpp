@@ -57,19 +57,26 @@ bool tells_scale(const SimulatedSetting& setting, const rule::PolicySpec& spec) 
   });
 }
 
-void start(SimulatedSetting& setting, const rule::PolicySpec& spec, std::optional<double> scale) {
-  rule::prepare(setting.start.policy);
-  const std::string fault = rule::find_fault(spec, setting.start.policy.params);
+void start(SimulatedSetting& setting, const rule::PolicySpec& spec, const std::vector<double>& scales) {
+  rule::Policy& policy = setting.start.policy;
+  rule::prepare(policy);
+  const std::string fault = rule::find_fault(spec, policy.params);
   if (!fault.empty()) throw Error(Status::invalid_argument, fmt::format("{}: {}", full_name(spec), fault));
-  setting.start.state = rule::bounded(setting.start.policy, rule::initial_state(setting.start.policy));
+  const rule::RuleState fresh = rule::bounded(policy, rule::initial_state(policy));
+  setting.start.state = fresh;
   require_level_of(setting, spec);
-  if (!scale) return;
-  const auto placed = rule::with_scale(setting.start.policy, setting.start.state, *scale);
-  if (placed.raised != rule::Raised::nothing) {
-    throw Error(Status::invalid_argument,
-                fmt::format("{} cannot hold a scale of {}", full_name(spec), float_text(*scale)));
+  std::vector<rule::RuleState> states;
+  for (const double scale : scales) {
+    const auto placed = rule::with_scale(policy, fresh, scale);
+    if (placed.raised == rule::Raised::nothing) states.push_back(rule::bounded(policy, placed.state));
   }
-  setting.start.state = rule::bounded(setting.start.policy, placed.state);
+  if (scales.empty()) return;
+  if (states.empty()) {
+    throw Error(Status::invalid_argument,
+                fmt::format("{} cannot hold a scale of {}", full_name(spec), float_text(scales.front())));
+  }
+  setting.start.state = states.front();
+  setting.also.assign(states.begin() + 1, states.end());
 }
 
 std::vector<std::optional<double>> choices(const std::vector<double>& values) {
@@ -124,7 +131,7 @@ Simulated summed(const ScalerSet& set) {
 
 }  // namespace
 
-std::vector<SimulatedSetting> settings_of(const Sweep& sweep, std::optional<double> first_scale) {
+std::vector<SimulatedSetting> settings_of(const Sweep& sweep, const std::vector<double>& first_scales) {
   const rule::PolicySpec& spec = require_policy(sweep.policy, sweep.variant);
   if (spec.driver != rule::Driver::overflow) {
     throw Error(Status::invalid_argument,
@@ -140,9 +147,12 @@ std::vector<SimulatedSetting> settings_of(const Sweep& sweep, std::optional<doub
           if (window) tell(setting, spec, "growth_interval", *window);
           if (hysteresis) tell(setting, spec, "hysteresis", *hysteresis);
           if (floor) tell_floor(setting, spec, *floor);
-          const bool is_given = !initial && tells_scale(setting, spec);
-          if (initial) setting.told.emplace_back("initial_scale", *initial);
-          start(setting, spec, initial || is_given ? initial : first_scale);
+          std::vector<double> scales = tells_scale(setting, spec) ? std::vector<double>() : first_scales;
+          if (initial) {
+            setting.told.emplace_back("initial_scale", *initial);
+            scales = {*initial};
+          }
+          start(setting, spec, scales);
           settings.push_back(std::move(setting));
         }
       }
@@ -151,20 +161,9 @@ std::vector<SimulatedSetting> settings_of(const Sweep& sweep, std::optional<doub
   return settings;
 }
 
-void include(Simulated& result, const Simulated& other) {
-  result.skipped.include(other.skipped);
-  result.below.include(other.below);
-  result.mean_log2.include(other.mean_log2);
-  result.bounded_until = std::min(result.bounded_until, other.bounded_until);
-  result.dies_possibly = result.dies_possibly || other.dies_possibly || result.dies_surely || other.dies_surely;
-  result.dies_surely = result.dies_surely && other.dies_surely;
-  if (other.first_death) {
-    result.first_death = std::min(result.first_death.value_or(*other.first_death), *other.first_death);
-  }
-}
-
-Simulated simulate(const ObservedRun& run, const rule::RunningState& start, const SimulateOptions& options) {
-  ScalerSet set(start, options.below);
+Simulated simulate(const ObservedRun& run, const SimulatedSetting& setting, const SimulateOptions& options) {
+  ScalerSet set(setting.start, options.below);
+  for (const rule::RuleState& state : setting.also) set.start_also(state);
   std::uint64_t work = 0;
   std::uint64_t done = 0;
   std::size_t at = 0;

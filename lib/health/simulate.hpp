@@ -26,11 +26,13 @@ struct Sweep {
 struct SimulatedSetting {
   rule::RunningState start;
   std::vector<std::pair<std::string, double>> told;
+  std::vector<rule::RuleState> also = {};  ///< other states that the run may have begun in
 };
 
 /// Throws `invalid_argument` for a policy that there is not, a parameter that it lacks, or values that do not go
-/// together. Without an initial scale the run starts where the trace does.
-std::vector<SimulatedSetting> settings_of(const Sweep& sweep, std::optional<double> first_scale);
+/// together. Without an initial scale, told so or as a parameter, the run starts with any of `first_scales` that the
+/// policy can hold; throws the same where it can hold none of them.
+std::vector<SimulatedSetting> settings_of(const Sweep& sweep, const std::vector<double>& first_scales);
 
 struct SimulateOptions {
   double below = 1024;                   ///< steps with a smaller scale are counted
@@ -50,9 +52,6 @@ struct Simulated {
   std::optional<std::uint64_t> first_death;  ///< the earliest step, counted from 1
 };
 
-/// Widens `result` to what may be where either is.
-void include(Simulated& result, const Simulated& other);
-
-Simulated simulate(const ObservedRun& run, const rule::RunningState& start, const SimulateOptions& options = {});
+Simulated simulate(const ObservedRun& run, const SimulatedSetting& setting, const SimulateOptions& options = {});
 
 }  // namespace tare

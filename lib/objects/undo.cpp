@@ -89,21 +89,6 @@ std::vector<ObjectSeen> turn_back(const ObjectHome& home, Journal& journal) {
   return seen;
 }
 
-UndoResult described(UndoKind kind, const ObjectHome& home, const Journal& journal) {
-  UndoResult result{kind,
-                    journal.number,
-                    journal.id,
-                    journal.origin,
-                    utc_text(journal.edited),
-                    home.folder(),
-                    {},
-                    absolute_fields(home.folder(), journal),
-                    {},
-                    {}};
-  for (const FileRecord& file : journal.files) result.files.push_back(home.path(file));
-  return result;
-}
-
 }  // namespace
 
 UndoResult undo(ObjectLayer& objects, const std::string& path, const JournalKey& key, const UndoOptions& options) {
@@ -115,7 +100,7 @@ UndoResult undo(ObjectLayer& objects, const std::string& path, const JournalKey&
     for (const FileRecord& file : edited) options.recovery.announce(found.home.path(file));
   }
   const auto seen = turn_back(found.home, found.journal);
-  UndoResult result = described(UndoKind::undone, found.home, found.journal);
+  UndoResult result = undone(found.home.folder(), found.journal);
   run(found.home, std::move(found.journal), seen, StoredRecord{found.record.number, RecordState::undone});
   objects.forget();
   return result;

@@ -70,10 +70,12 @@ HistoryEntry history_entry(const std::string& folder, StoredRecord record, const
   entry.is_own = journal->is_own;
   entry.origin = journal->origin;
   entry.when = utc_text(journal->edited);
+  entry.changed = journal->edited;
   entry.state = HistoryState::applied;
   if (record.state == RecordState::undone) {
     entry.state = HistoryState::undone;
     entry.undone_when = utc_text(journal->when);
+    entry.changed = journal->when;
   }
   for (const FileRecord& file : journal->files) entry.files.push_back(joined(folder, file.name));
   entry.fields = absolute_fields(folder, *journal);

@@ -25,6 +25,7 @@ struct HistoryEntry {
   std::string folder;        ///< the one that holds `.tare`
   std::string when;          ///< of the edit, ISO 8601, UTC: "2026-03-01T12:00:00Z"; empty if damaged
   std::string undone_when;   ///< likewise; empty unless undone
+  timespec changed = {};     ///< when the edit was made, or undone
   HistoryState state = HistoryState::applied;
   std::vector<std::string> files;  ///< absolute
   std::vector<FieldEdit> fields;

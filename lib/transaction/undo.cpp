@@ -57,21 +57,6 @@ FileRecord way_back(const Store& store, const FileRecord& edit, timespec now, co
   return back;
 }
 
-UndoResult described(UndoKind kind, const Store& store, const Journal& journal) {
-  UndoResult result{kind,
-                    journal.number,
-                    journal.id,
-                    journal.origin,
-                    utc_text(journal.edited),
-                    store.folder(),
-                    {},
-                    absolute_fields(store.folder(), journal),
-                    {},
-                    {}};
-  for (const FileRecord& record : journal.files) result.files.push_back(store.path(record));
-  return result;
-}
-
 mode_t mode_of(const Store& store, StoredRecord record) {
   return store.record_place(record).open(O_RDONLY).status().st_mode & 0777;
 }
@@ -130,6 +115,18 @@ Journal way_back(const Claim& held, StoredRecord record, const UndoOptions& opti
 
 }  // namespace
 
+UndoResult undone(const std::string& folder, const Journal& journal) {
+  UndoResult result;
+  result.number = journal.number;
+  result.id = journal.id;
+  result.origin = journal.origin;
+  result.when = utc_text(journal.edited);
+  result.folder = folder;
+  for (const FileRecord& record : journal.files) result.files.push_back(joined(folder, record.name));
+  result.fields = absolute_fields(folder, journal);
+  return result;
+}
+
 UndoResult rolled_back(Pending done) {
   return {UndoKind::rolled_back,
           done.number,
@@ -161,7 +158,7 @@ UndoResult undo(const Scope& scope, const UndoOptions& options) {
     throw;
   }
   // What can fail by itself comes before the change is made.
-  UndoResult result = described(UndoKind::undone, held.store(), journal);
+  UndoResult result = undone(held.store().folder(), journal);
   result.findings =
       run_journal(held, journal, StoredRecord{found.record.number, RecordState::undone}, options.on_copied);
   remove_replaced(held.store().record_place(found.record));

@@ -35,6 +35,8 @@ struct UndoResult {
   JournalKind interrupted = JournalKind::edit;  ///< of what was rolled back; after an undo its edit stands
 };
 
+/// What a journal in that folder took back.
+UndoResult undone(const std::string& folder, const Journal& journal);
 /// What was interrupted and is rolled back.
 UndoResult rolled_back(Pending done);
 

@@ -97,7 +97,7 @@ MadeScaler made_scaler(std::mt19937& random) {
   sweep.windows = {made.window};
   if (has_hysteresis) sweep.hysteresis = {made.hysteresis};
   sweep.initial_scales = {std::exp2(12 + static_cast<double>(random() % 8))};
-  made.start = settings_of(sweep, std::nullopt).front().start;
+  made.start = settings_of(sweep, {}).front().start;
   return made;
 }
 
@@ -186,7 +186,7 @@ TEST_CASE("the policy that made a trace gives it back, for every recorded trace 
       std::uint64_t clean = 0;
       for (const TraceStep& step : recorded.run.trace().steps) clean += step.overflow == false ? 1 : 0;
       if (clean == 0) continue;
-      const Simulated again = simulate(observe(recorded.run.trace(), 1024), start);
+      const Simulated again = simulate(observe(recorded.run.trace(), 1024), {start, {}});
       CHECK(again.skipped.least == static_cast<double>(recorded.skipped));
       CHECK(again.skipped.most == static_cast<double>(recorded.skipped));
       CHECK(again.mean_log2.least == Approx(recorded.log2_sum / static_cast<double>(recorded.steps)));
@@ -212,7 +212,7 @@ TEST_CASE("of 250 runs whose gradients are known, the truth lies within the rang
     const std::vector<double> told_of(gradients.begin(), gradients.begin() + static_cast<std::ptrdiff_t>(told));
     const Truth truth = run_with(other.start, told_of, [](double, bool, double) {});
     const Simulated ranges =
-        simulate(observe(run.trace(), 1024), other.start, {.most_states = 3000, .most_work = 300'000});
+        simulate(observe(run.trace(), 1024), {other.start, {}}, {.most_states = 3000, .most_work = 300'000});
     INFO(i << ": " << own.policy << " " << own.window << " -> " << other.policy << " " << other.window);
     CHECK(holds(ranges.skipped, truth.skipped));
     CHECK(holds(ranges.below, truth.below));
@@ -238,7 +238,7 @@ TEST_CASE("known maxima make the answer exact") {
       maxima.sample(static_cast<std::int64_t>(step) + 1, gradients[step]);
     }
     const Truth truth = run_with(other.start, gradients, [](double, bool, double) {});
-    const Simulated exact = simulate(observe(run.trace(), 1024, &maxima.trace()), other.start);
+    const Simulated exact = simulate(observe(run.trace(), 1024, &maxima.trace()), {other.start, {}});
     CHECK(exact.skipped.least == truth.skipped);
     CHECK(exact.skipped.most == truth.skipped);
   }
@@ -264,22 +264,22 @@ TEST_CASE("a NaN that no scale cures is skipped by every setting") {
   CHECK(observed.incurable == 1);
   Sweep sweep;
   sweep.initial_scales = {1};
-  CHECK(simulate(observed, settings_of(sweep, std::nullopt).front().start).skipped.least == 1);
+  CHECK(simulate(observed, settings_of(sweep, {}).front()).skipped.least == 1);
 }
 
 TEST_CASE("a parameter that a policy lacks is refused, with those that it has") {
   Sweep sweep;
   sweep.hysteresis = {2};
-  CHECK_THROWS_WITH(settings_of(sweep, 65536), Catch::Contains("torch has no hysteresis"));
-  CHECK_THROWS(settings_of({.policy = "layerwise"}, 65536));
-  CHECK_THROWS(settings_of({.policy = "tourch"}, 65536));
+  CHECK_THROWS_WITH(settings_of(sweep, {65536}), Catch::Contains("torch has no hysteresis"));
+  CHECK_THROWS(settings_of({.policy = "layerwise"}, {65536}));
+  CHECK_THROWS(settings_of({.policy = "tourch"}, {65536}));
 }
 
 TEST_CASE("a scale that is set is what a setting begins with, and not the trace's") {
   const auto scale_of = [](const std::string& policy, const std::string& variant, const char* key) {
     Sweep sweep{.policy = policy, .variant = variant};
     sweep.parameters.set(key, 128.0);
-    const rule::RunningState start = settings_of(sweep, 65536).front().start;
+    const rule::RunningState start = settings_of(sweep, {65536}).front().start;
     return rule::scale_of(start.policy.id, start.state);
   };
   CHECK(scale_of("torch", "", "init_scale") == 128);
@@ -287,8 +287,15 @@ TEST_CASE("a scale that is set is what a setting begins with, and not the trace'
   CHECK(scale_of("deepspeed", "static", "scale") == 128);
   CHECK(scale_of("megatron", "constant", "loss_scale") == 128);
   CHECK(scale_of("torch", "", "growth_interval") == 65536);
-  const rule::RunningState above = settings_of({.policy = "torch", .floors = {1024}}, 128).front().start;
+  const rule::RunningState above = settings_of({.policy = "torch", .floors = {1024}}, {128}).front().start;
   CHECK(rule::scale_of(above.policy.id, above.state) == 1024);
+}
+
+TEST_CASE("of several scales that a run may have begun with those count that the policy can hold") {
+  const SimulatedSetting setting = settings_of({.policy = "torch"}, {0x1p127, 0x1p128, 0x1p129}).front();
+  CHECK(rule::scale_of(setting.start.policy.id, setting.start.state) == 0x1p127);
+  CHECK(setting.also.empty());
+  CHECK_THROWS_WITH(settings_of({.policy = "torch"}, {0x1p128}), Catch::Contains("cannot hold a scale"));
 }
 
 TEST_CASE("where a run may have begun with several scales the answer holds for each") {
@@ -353,19 +360,19 @@ Explained explained_of(int runs, Told told, std::string_view policy = {}) {
 
 TEST_CASE("an adaptive window is simulated at its level, and one that the list lacks is refused with the list") {
   const Sweep sweep{.policy = "mindformers_adaptive", .windows = {200, 20}};
-  const std::vector<SimulatedSetting> settings = settings_of(sweep, 1024);
+  const std::vector<SimulatedSetting> settings = settings_of(sweep, {1024});
   REQUIRE(settings.size() == 2);
   CHECK(window_level(settings[0].start)->window == 200);
   CHECK(window_level(settings[0].start)->index == 5);
   CHECK(window_level(settings[1].start)->index == 0);
   for (const double window : {123.0, 1.0}) {
-    CHECK_THROWS_WITH(settings_of({.policy = "mindformers_adaptive", .windows = {200, window}}, 1024),
+    CHECK_THROWS_WITH(settings_of({.policy = "mindformers_adaptive", .windows = {200, window}}, {1024}),
                       Catch::Contains("not in the list of windows: 20, 30, 40, 50, 100, 200, 500, 1000"));
   }
   Sweep other = sweep;
   other.windows = {60};
   other.parameters.set("min_scale_window", std::int64_t{40});
-  CHECK_THROWS_WITH(settings_of(other, 1024), Catch::Contains("windows: 30, 50, 100, 200, 500, 1000"));
+  CHECK_THROWS_WITH(settings_of(other, {1024}), Catch::Contains("windows: 30, 50, 100, 200, 500, 1000"));
 }
 
 TEST_CASE("of 200 made runs whose every step is told the policy and its parameters are found in 95 of 100") {
