@@ -21,9 +21,6 @@ namespace {
 constexpr TeRelease first_without_buffers{1, 6};
 constexpr TeRelease first_with_recipe{2, 0};
 constexpr TeRelease first_without_interval{2, 2};
-constexpr TeRelease first_by_product{2, 3};
-/// No other module than GroupedLinear has more.
-constexpr std::int64_t most_products_of_others = 3;
 
 struct Column {
   std::string_view role;

@@ -20,6 +20,11 @@ struct TeRelease {
   friend auto operator<=>(const TeRelease&, const TeRelease&) = default;
 };
 
+/// From which on the columns of a GroupedLinear go product by product.
+inline constexpr TeRelease first_by_product{2, 3};
+/// Which no module but GroupedLinear exceeds: attention has as many.
+inline constexpr std::int64_t most_products_of_others = 3;
+
 /// "1.13", "v2.4.1". Throws `invalid_argument` for anything else.
 TeRelease parse_te_release(const std::string& text);
 

@@ -55,6 +55,10 @@ constexpr auto scale_names = std::to_array<ScaleName>({
     {"scale", true},
 });
 
+bool is_float8(ElementType type) {
+  return type.name.starts_with("float8");
+}
+
 /// The keys of one map, for many looks at what is beside a key.
 class Keys {
  public:
@@ -62,15 +66,13 @@ class Keys {
     const auto pairs = tree.items(map);
     for (std::size_t i = 0; i < pairs.size(); i += 2) {
       if (tree.kind(pairs[i]) == Kind::string) nodes_.try_emplace(tree.text(pairs[i]), pairs[i + 1]);
+      const bool is_tensor = tree.kind(pairs[i + 1]) == Kind::tensor;
+      has_float8_ = has_float8_ || (is_tensor && is_float8(tree.tensor(pairs[i + 1]).type));
     }
   }
 
   /// Whether there are float8 weights beside them.
-  [[nodiscard]] bool has_float8() const {
-    return std::ranges::any_of(nodes_, [&](const auto& entry) {
-      return tree_.kind(entry.second) == Kind::tensor && tree_.tensor(entry.second).type.name.starts_with("float8");
-    });
-  }
+  [[nodiscard]] bool has_float8() const { return has_float8_; }
   [[nodiscard]] bool has(const std::string& key) const { return nodes_.contains(key); }
   /// The type of its elements; size 0 where there is no such tensor, or nobody knows its type.
   [[nodiscard]] ElementType type(const std::string& key) const {
@@ -82,11 +84,8 @@ class Keys {
  private:
   const Tree& tree_;
   std::unordered_map<std::string_view, NodeId, KeyedHash> nodes_;
+  bool has_float8_ = false;
 };
-
-bool is_float8(ElementType type) {
-  return type.name.starts_with("float8");
-}
 
 bool is_byte(ElementType type) {
   return type.name == "uint8";

@@ -276,7 +276,6 @@ std::vector<NewField> resized_fp8(const FoundScaler& state, std::int64_t length,
 }
 
 std::vector<NewField> regrouped_fp8(const FoundScaler& state, TeRelease release) {
-  constexpr TeRelease first_by_product{2, 3};
   const auto has_columns_by_tensor = state.dialect->fp8.has_columns_by_tensor;
   if (has_columns_by_tensor != nullptr && has_columns_by_tensor(state)) {
     throw Error(Status::refused,

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "kernels/fp8/transformer_engine.hpp"
+#include "lib/dialect/extra_state.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
 #include "lib/tree/path.hpp"
@@ -259,13 +260,12 @@ bool has_recipe(const FoundScaler& state) {
                              [](const Field& field) { return field.name.find("recipe.") != field.name.npos; });
 }
 
-/// Of 1.x a GroupedLinear is certain where it has more products than other modules (3, attention): its columns are all
+/// Of 1.x a GroupedLinear is certain where it has more products than other modules: its columns are all
 /// inputs, all weights, all outputs; 2.3 and later go product by product.
 bool is_grouped_in_old_order(const FoundScaler& state) {
-  constexpr double most_of_others = 3;
   const Field* products = state.find("extra_fp8_variables.num_gemms");
   const bool is_number = products != nullptr && products->value.number() != nullptr;
-  return is_number && products->value.as_double() > most_of_others && !has_recipe(state);
+  return is_number && products->value.as_double() > most_products_of_others && !has_recipe(state);
 }
 
 /// A module's own state by a release before those that put their recipe into it; te.ops keeps pairs of dicts.
