@@ -66,13 +66,15 @@ class Keys {
     const auto pairs = tree.items(map);
     for (std::size_t i = 0; i < pairs.size(); i += 2) {
       if (tree.kind(pairs[i]) == Kind::string) nodes_.try_emplace(tree.text(pairs[i]), pairs[i + 1]);
-      const bool is_tensor = tree.kind(pairs[i + 1]) == Kind::tensor;
-      has_float8_ = has_float8_ || (is_tensor && is_float8(tree.tensor(pairs[i + 1]).type));
     }
   }
 
   /// Whether there are float8 weights beside them.
-  [[nodiscard]] bool has_float8() const { return has_float8_; }
+  [[nodiscard]] bool has_float8() const {
+    const auto is_one = [&](const auto& entry) { return holds_float8(entry.second); };
+    if (!has_float8_) has_float8_ = std::ranges::any_of(nodes_, is_one);
+    return *has_float8_;
+  }
   [[nodiscard]] bool has(const std::string& key) const { return nodes_.contains(key); }
   /// The type of its elements; size 0 where there is no such tensor, or nobody knows its type.
   [[nodiscard]] ElementType type(const std::string& key) const {
@@ -82,9 +84,13 @@ class Keys {
   }
 
  private:
+  [[nodiscard]] bool holds_float8(NodeId node) const {
+    return tree_.kind(node) == Kind::tensor && is_float8(tree_.tensor(node).type);
+  }
+
   const Tree& tree_;
   std::unordered_map<std::string_view, NodeId, KeyedHash> nodes_;
-  bool has_float8_ = false;
+  mutable std::optional<bool> has_float8_;  ///< once somebody has asked
 };
 
 bool is_byte(ElementType type) {
