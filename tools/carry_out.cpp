@@ -207,7 +207,7 @@ class Making {
     if (receipt.files.empty()) {
       terminal_.note("nothing had to be written");
     } else if (options_.transaction.keep_history) {
-      terminal_.note(fmt::format("{}; `{}` takes it back", change_.done, escaped(undo_command(made))));
+      terminal_.note(fmt::format("{}; `{}` takes it back", change_.done, undo_command(made)));
     } else {
       terminal_.note(fmt::format("{}; no history is kept, so it cannot be undone", change_.done));
     }

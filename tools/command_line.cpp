@@ -180,6 +180,7 @@ void describe(CLI::App& app, const Verb& verb, std::span<const std::string> word
       app.get_option(*one)->excludes(app.get_option(*other));
     }
   }
+  for (const auto& [option, other] : verb.beside) app.get_option(option)->needs(app.get_option(other));
   if (verb.run) app.callback([&verb, &run] { run = verb.run; });
   if (!verb.verbs.empty()) app.require_subcommand(1);
   for (const Verb& inner : verb.verbs) {

@@ -187,7 +187,7 @@ std::string render_stopped(const Pending& pending) {
       "an {} of {} in {} was interrupted, and something else has written or removed files of it since. `tare "
       "history --prune {}` leaves these as they are, brings the others back and ends it; undo and edit refuse until "
       "then",
-      name(pending.kind), pending.when, escaped(pending.folder), escaped(shell_path(pending.folder)));
+      name(pending.kind), pending.when, escaped(pending.folder), shell_path(pending.folder));
   for (const std::string& file : pending.foreign) text += fmt::format("\n  {} is as it is now", escaped(file));
   return text;
 }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/exit_code.hpp"
@@ -15,10 +16,11 @@ struct Verb {
   const char* name;
   const char* purpose;
   OptionTable options = {};
-  std::vector<const char*> exclusive = {};  ///< options of which only one is given
-  std::vector<Verb> verbs = {};             ///< of which one must follow, where there are some
-  const char* closing_words = "";           ///< of --help
-  Run run = {};                             ///< keeps what the options set; empty where a verb follows
+  std::vector<const char*> exclusive = {};                       ///< options of which only one is given
+  std::vector<std::pair<const char*, const char*>> beside = {};  ///< options that say nothing without another: it
+  std::vector<Verb> verbs = {};                                  ///< of which one must follow, where there are some
+  const char* closing_words = "";                                ///< of --help
+  Run run = {};  ///< keeps what the options set; empty where a verb follows
 };
 
 Verb inspect_verb();

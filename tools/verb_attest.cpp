@@ -14,6 +14,7 @@
 #include "tools/output_file.hpp"
 #include "tools/render.hpp"
 #include "tools/standard_input.hpp"
+#include "tools/tell_made.hpp"
 #include "tools/verb.hpp"
 
 using namespace tare;
@@ -92,13 +93,18 @@ Attested attested(const Terminal& terminal, const AttestVerbOptions& options, To
 
 int tell(const Terminal& terminal, const AttestVerbOptions& options, const Attested& attested) {
   const auto& [checkpoint, attestation] = attested;
-  std::vector<NamedState> states;
-  if (!options.plain.empty()) states = plain_states(checkpoint, options.at);
+  if (!options.plain.empty()) write_state_files(plain_states(checkpoint, options.at), options.plain);
   const bool is_json = options.json || options.json_lines;
-  const std::string answer =
-      is_json ? attest_json(checkpoint, attestation) : render_attestation(terminal, checkpoint, attestation);
-  terminal.answer(options.json_lines ? JsonLine().of(answer) : answer);
-  if (!options.plain.empty()) write_state_files(states, options.plain);
+  const auto answer = [&] {
+    const std::string whole =
+        is_json ? attest_json(checkpoint, attestation) : render_attestation(terminal, checkpoint, attestation);
+    return options.json_lines ? JsonLine().of(whole) : whole;
+  };
+  if (options.plain.empty()) {
+    terminal.answer(answer());
+  } else if (const int code = tell_made(terminal, answer); code != exit_done) {
+    return code;
+  }
   return attestation.is_plain() ? exit_done : exit_no;
 }
 
@@ -138,6 +144,7 @@ Verb attest_verb() {
                {"--json-lines", &options->json_lines, "The same, a document a line"},
            },
            network_options()}),
+      .beside = {{"--at", "--write-plain"}},
       .closing_words = attest_closing_words,
       .run = [options](const Terminal& t) { return attest_all(t, *options); },
   };

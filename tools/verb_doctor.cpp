@@ -59,6 +59,9 @@ int exit_code(const DoctorVerbOptions& options, const Diagnosis& diagnosis) {
 
 int doctor(const Terminal& terminal, const DoctorVerbOptions& options) {
   if (options.rules) {
+    if (options.sarif || !options.paths.empty()) {
+      throw Error(Status::invalid_argument, "--rules lists the rules: no PATH and no --sarif goes with it");
+    }
     const bool is_json = options.json || options.json_lines;
     const std::string rules = is_json ? rules_json() : render_rules(terminal);
     terminal.answer(options.json_lines ? JsonLine().of(rules) : rules);

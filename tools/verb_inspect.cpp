@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -6,6 +9,8 @@
 #include "lib/checkpoint/plain_states.hpp"
 #include "lib/codec/json_line.hpp"
 #include "lib/codec/state_file.hpp"
+#include "lib/dialect/fp8_slots.hpp"
+#include "lib/dialect/frameworks/tare.hpp"
 #include "lib/report/report.hpp"
 #include "tools/carry_out.hpp"
 #include "tools/network.hpp"
@@ -14,6 +19,7 @@
 #include "tools/outcome.hpp"
 #include "tools/output_file.hpp"
 #include "tools/render.hpp"
+#include "tools/tell_made.hpp"
 #include "tools/verb.hpp"
 
 using namespace tare;
@@ -32,19 +38,43 @@ struct InspectVerbOptions {
   bool force = false;
 };
 
-/// All state of the checkpoint, or that of the layers that are meant.
-void save(const Terminal& terminal, const Checkpoint& checkpoint, const InspectVerbOptions& options) {
-  const auto layers = options.layers.empty() ? std::nullopt : std::optional(options.layers);
-  write_state_files(plain_states(checkpoint, layers), options.save);
-  tell_findings(terminal, lost_in_plain_states(checkpoint, layers));
+std::optional<std::string> meant_layers(const InspectVerbOptions& options) {
+  return options.layers.empty() ? std::nullopt : std::optional(options.layers);
 }
 
-int tell(const Terminal& terminal, const InspectVerbOptions& options, const Opened& opened, bool& has_answered) {
+void require_layers(const Checkpoint& checkpoint, const std::string& layers) {
+  const auto is_meant = [&](const Scaler& scaler) {
+    return scaler.state().dialect->kind == "fp8" && is_layer(scaler.state(), layers);
+  };
+  if (layers.empty() || std::ranges::any_of(checkpoint.scalers, is_meant)) return;
+  throw Error(Status::refused, fmt::format("{}: no layer with FP8 state matches '{}'", checkpoint.resolved, layers),
+              "tare inspect without --layer tells what is in there");
+}
+
+bool is_own_file(const Checkpoint& checkpoint) {
+  return checkpoint.files.size() == 1 && !checkpoint.scalers.empty() &&
+         std::ranges::all_of(checkpoint.scalers, [](const Scaler& scaler) { return is_own(scaler.state()); });
+}
+
+/// With what else is in them; nothing where programs wrote what no scaler loads, such as Infinity in JSON.
+std::optional<std::vector<NamedState>> whole_states(const Checkpoint& checkpoint) {
+  try {
+    return read_states_file(checkpoint.storage->open(checkpoint.files.front().location));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// All state of the checkpoint, or that of the layers that are meant. A file of tare's own keeps what else is in it.
+void save(const Checkpoint& checkpoint, const InspectVerbOptions& options) {
+  const auto layers = meant_layers(options);
+  const auto whole = layers || !is_own_file(checkpoint) ? std::nullopt : whole_states(checkpoint);
+  write_state_files(whole ? *whole : plain_states(checkpoint, layers), options.save);
+}
+
+void answer(const Terminal& terminal, const InspectVerbOptions& options, const Opened& opened) {
   const auto& [checkpoint, pending] = opened;
-  const bool is_json = options.json || options.json_lines;
-  if (has_answered && !is_json) terminal.answer("\n");
-  has_answered = true;
-  if (is_json) {
+  if (options.json || options.json_lines) {
     JsonLine line;
     write_inspect_json(
         checkpoint, pending, {.globals = options.globals, .histories = options.histories},
@@ -55,8 +85,33 @@ int tell(const Terminal& terminal, const InspectVerbOptions& options, const Open
     terminal.answer(render_checkpoint(terminal, checkpoint, options.layers));
     if (options.globals) terminal.answer(render_globals(terminal, checkpoint));
   }
-  if (!options.save.empty()) save(terminal, checkpoint, options);
-  return is_negative(checkpoint) ? exit_no : exit_done;
+}
+
+/// The file first: nobody may be there to read the answer.
+int save_and_answer(const Terminal& terminal, const InspectVerbOptions& options, const Opened& opened) {
+  try {
+    save(opened.checkpoint, options);
+  } catch (const Error&) {
+    answer(terminal, options, opened);
+    throw;
+  }
+  return tell_made(terminal, [&] {
+    answer(terminal, options, opened);
+    tell_findings(terminal, lost_in_plain_states(opened.checkpoint, meant_layers(options)));
+    return std::string();
+  });
+}
+
+int tell(const Terminal& terminal, const InspectVerbOptions& options, const Opened& opened, bool& has_answered) {
+  require_layers(opened.checkpoint, options.layers);
+  if (has_answered && !options.json && !options.json_lines) terminal.answer("\n");
+  has_answered = true;
+  if (options.save.empty()) {
+    answer(terminal, options, opened);
+  } else if (const int code = save_and_answer(terminal, options, opened); code != exit_done) {
+    return code;
+  }
+  return is_negative(opened.checkpoint) ? exit_no : exit_done;
 }
 
 int inspect(const Terminal& terminal, const InspectVerbOptions& options) {
@@ -90,7 +145,7 @@ Verb inspect_verb() {
              "With --json: all numbers of long fields, such as amax histories, also where they are more than 65,536"},
             {"--layer", &options->layers, "Show every FP8 tensor of the layers that match: * and ? are wildcards"},
             {"--save", &options->save,
-             "Write all state to a file, .json or .h5, that tare's scalers load; several states are JSON (schema "
+             "Write all state to a file, .json or .h5, that tare's scalers load; several states are a list (schema "
              "tare.states/1)"},
             {"--force", &options->force, "Replace the file of --save"},
             {"--globals", &options->globals, "List every class and function that the pickles name"}},
@@ -101,7 +156,7 @@ Verb inspect_verb() {
           "  tare inspect run/global_step4200        all rank files of a step, compared\n"
           "  tare inspect run                        the step that the framework would resume from\n"
           "  tare inspect run/checkpoint-*           each of them\n"
-          "  tare inspect model.pt --layer 'layers.1?.*'   the FP8 state of these layers, tensor by tensor\n"
+          "  tare inspect model.pt --layer 'decoder.layers.1?.*'   the FP8 state of these layers, tensor by tensor\n"
           "  tare inspect checkpoint.pt --globals    what could run if it were loaded without weights_only",
       .run = [options](const Terminal& t) { return inspect(t, *options); },
   };

@@ -165,6 +165,11 @@ Verb migrate_verb() {
              "Write values that the framework could not use, and replace the file of -o"}},
            change_options(options->change, "tare.migrate/1; of --rename tare.edit/1")}),
       .exclusive = {"--to", "--into", "--rename"},
+      .beside = {{"--output", "--to"},
+                 {"--into-at", "--into"},
+                 {"--fp8", "--into"},
+                 {"--module", "--into"},
+                 {"--align", "--into"}},
       .closing_words = migrate_closing_words,
       .run = [options](const Terminal& t) { return migrate(t, *options); },
   };

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "lib/base/bytes.hpp"
+#include "lib/base/error.hpp"
 #include "lib/chart/png.hpp"
 #include "lib/chart/svg.hpp"
 #include "lib/codec/new_file.hpp"
@@ -17,6 +19,7 @@
 #include "tools/open.hpp"
 #include "tools/output_file.hpp"
 #include "tools/render_health.hpp"
+#include "tools/tell_made.hpp"
 #include "tools/verb.hpp"
 
 using namespace tare;
@@ -24,6 +27,7 @@ using namespace tare;
 namespace {
 
 constexpr std::size_t usual_columns = 80;
+constexpr std::size_t most_columns = 10'000;
 
 struct TimelineVerbOptions {
   std::vector<std::string> paths;
@@ -40,7 +44,7 @@ std::size_t terminal_columns() {
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   const char* columns = std::getenv("COLUMNS");
   const long given = columns == nullptr ? 0 : std::strtol(columns, nullptr, 10);
-  return given > 0 && given < 10'000 ? static_cast<std::size_t>(given) : usual_columns;
+  return given > 0 && given <= static_cast<long>(most_columns) ? static_cast<std::size_t>(given) : usual_columns;
 }
 
 /// Whether the locale's letters are UTF-8: braille is none of the others'.
@@ -55,6 +59,10 @@ bool has_braille() {
   return false;
 }
 
+bool has_pictures(const TimelineVerbOptions& options) {
+  return !options.svg.empty() || !options.html.empty() || !options.png.empty();
+}
+
 void write_pictures(const TimelineVerbOptions& options, const chart::Curve& curve) {
   if (!options.svg.empty()) write_whole_file(options.svg, as_bytes(chart::svg_of(curve)));
   if (!options.html.empty()) write_whole_file(options.html, as_bytes(chart::html_of(curve)));
@@ -62,6 +70,10 @@ void write_pictures(const TimelineVerbOptions& options, const chart::Curve& curv
 }
 
 int timeline(const Terminal& terminal, const TimelineVerbOptions& options) {
+  if (options.width > most_columns) {
+    throw Error(Status::invalid_argument,
+                fmt::format("--width {}: at most {} columns are drawn", options.width, most_columns));
+  }
   const std::vector<std::string> paths = reached(options.paths);
   for (const std::string* path : {&options.svg, &options.html, &options.png}) {
     if (!path->empty()) require_replaceable(terminal, *path, options.force);
@@ -74,8 +86,12 @@ int timeline(const Terminal& terminal, const TimelineVerbOptions& options) {
   const Timeline found = timeline_of(trace, paths);
   write_pictures(options, found.curve);
   const std::size_t columns = options.width > 0 ? options.width : terminal_columns();
-  terminal.answer(options.json ? timeline_json(found)
-                               : render_timeline(terminal, found, {columns, 12, options.ascii || !has_braille()}));
+  const auto answer = [&] {
+    return options.json ? timeline_json(found)
+                        : render_timeline(terminal, found, {columns, 12, options.ascii || !has_braille()});
+  };
+  if (has_pictures(options)) return tell_made(terminal, answer);
+  terminal.answer(answer());
   return exit_done;
 }
 

@@ -43,8 +43,7 @@ std::string render_undo(const std::string& path, const UndoResult& result) {
       : was_undoing                   ? "rolled back the interrupted undo of edit"
                                       : "rolled back the interrupted edit",
       result.number, escaped(result.id), count, count == 1 ? "" : "s",
-      was_undoing ? fmt::format("\nthe edit stands; `tare undo {}` again takes it back", escaped(shell_path(path)))
-                  : "",
+      was_undoing ? fmt::format("\nthe edit stands; `tare undo {}` again takes it back", shell_path(path)) : "",
       render_files(result.folder, result.files));
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -101,9 +102,33 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+namespace {
+
+/// In the quotes of bash, zsh and POSIX of 2024 that have escapes, by bytes.
+std::string word_with_escapes(std::string_view text) {
+  std::string word = "$'";
+  while (!text.empty()) {
+    const std::size_t size = std::max<std::size_t>(decode(text).size, 1);
+    const std::string_view character = text.substr(0, size);
+    if (character == "\\" || character == "'") {
+      word.append(1, '\\').append(character);
+    } else if (escaped(character) == character) {
+      word += character;
+    } else {
+      for (const char byte : character) word += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    }
+    text.remove_prefix(size);
+  }
+  return word + "'";
+}
+
+}  // namespace
+
+/// Fit for a terminal as it is: to escape it once more would be another word.
 std::string shell_word(std::string_view text) {
   constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
   if (!text.empty() && text.find_first_not_of(plain) == text.npos) return std::string(text);
+  if (escaped(text) != text) return word_with_escapes(text);
   std::string word = "'";
   for (const char c : text) {
     if (c == '\'') {

@@ -17,7 +17,7 @@ std::optional<double> parse_number(std::string_view text);
 /// \xNN or \u{NNNN}, and the backslash doubled: safe for a terminal, one line, and unambiguous.
 std::string escaped(std::string_view text);
 
-/// `text` as one word of a shell's command line: as it is, or in quotes. What is put around it, `escaped` leaves alone.
+/// `text` as one word of a command line: as it is, or in quotes; safe for a terminal, and not to be escaped again.
 std::string shell_word(std::string_view text);
 /// The same of a path, which no command may take for an option.
 std::string shell_path(std::string_view path);

@@ -1,12 +1,15 @@
 #include "lib/checkpoint/names.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "lib/base/file_path.hpp"
 #include "lib/base/letters.hpp"
 
 namespace tare {
 namespace {
+
+constexpr auto checkpoint_endings = std::to_array<std::string_view>({".pt", ".pth", ".ckpt", ".tar"});
 
 std::size_t digits_end(std::string_view text, std::size_t from) {
   while (from < text.size() && is_digit(text[from])) ++from;
@@ -54,6 +57,11 @@ std::string extension(std::string_view path) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return {};
   return in_small_letters(name.substr(dot));
+}
+
+bool is_meant_as_checkpoint(std::string_view path) {
+  const std::string ending = extension(path);
+  return std::find(checkpoint_endings.begin(), checkpoint_endings.end(), ending) != checkpoint_endings.end();
 }
 
 }  // namespace tare

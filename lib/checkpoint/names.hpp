@@ -15,4 +15,7 @@ bool is_plain_relative(std::string_view name);
 /// In lower case, with the dot; empty where there is none.
 std::string extension(std::string_view path);
 
+/// Whether its ending says so: what is in no known format then is no other file, but something is wrong with it.
+bool is_meant_as_checkpoint(std::string_view path);
+
 }  // namespace tare

@@ -35,19 +35,12 @@
 namespace tare {
 namespace {
 
-/// A file with one of these endings is meant to be a checkpoint: if it is in no known format, something is wrong.
-constexpr auto checkpoint_endings = std::to_array<std::string_view>({".pt", ".pth", ".ckpt", ".tar"});
 /// What a scaler takes beside itself until it is told: findings, rows of a report.
 constexpr std::size_t bytes_told = 4608;
 /// Of small files that are kept for an edit, all together.
 constexpr std::size_t most_kept_bytes = std::size_t{16} << 20;
 /// How many files are described where no scaler is found.
 constexpr std::size_t most_described = 3;
-
-bool is_meant_as_checkpoint(std::string_view path) {
-  const std::string ending = extension(path);
-  return std::find(checkpoint_endings.begin(), checkpoint_endings.end(), ending) != checkpoint_endings.end();
-}
 
 /// S3 answers "forbidden" for what is not there to who may not list the bucket.
 bool is_absence(const Error& error) {

@@ -1,6 +1,7 @@
 #include "lib/codec/changed_states.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,11 +14,30 @@
 namespace tare {
 namespace {
 
+/// 0 and 0.0: which of them stood there is kept.
+bool is_same_number(const StateValue& a, const StateValue& b) {
+  const auto number = [](const StateValue& value) -> std::optional<double> {
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+    const auto* real = std::get_if<double>(&value);
+    return real == nullptr ? std::nullopt : std::optional(*real);
+  };
+  return number(a) && number(a) == number(b);
+}
+
+/// Takes the values of `changed`; what else stands there is not its own, and stays.
+void take_values(StateSection& section, const StateSection& changed) {
+  for (const auto& [key, value] : changed) {
+    const StateValue* there = section.find(key);
+    if (there == nullptr || !is_same_number(*there, value)) section.set(key, value);
+  }
+}
+
 void put(std::vector<NamedState>& states, std::span<const NamedState> changed, const std::string& name) {
   for (const NamedState& one : changed) {
     const auto place = std::ranges::find(states, one.path, &NamedState::path);
     if (place == states.end()) throw Error(Status::internal, name + ": has no state '" + one.path + "'");
-    place->state = one.state;
+    take_values(place->state.params, one.state.params);
+    take_values(place->state.fields, one.state.fields);
   }
 }
 

@@ -11,8 +11,15 @@ namespace {
 
 void write(std::string& out, const Json& json, std::size_t indent);
 
+/// Whether a terminal would act on it: a control character that JSON allows, or a mark that turns the text around.
+bool acts_on_terminals(const std::string& text) {
+  if (std::ranges::all_of(text, [](unsigned char byte) { return byte < 0x7f; })) return false;
+  const std::string shown = escaped(text);
+  return shown.find("\\u{") != shown.npos || shown.find("\\x7f") != shown.npos;
+}
+
 void write_text(std::string& out, const std::string& text) {
-  out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  out += nlohmann::json(text).dump(-1, ' ', acts_on_terminals(text), nlohmann::json::error_handler_t::replace);
 }
 
 void write_float(std::string& out, double value) {

@@ -126,6 +126,11 @@ std::vector<NamedState> read_states_file(const std::string& path) {
   return states_in(open_state(path)).states;
 }
 
+std::vector<NamedState> read_states_file(const std::shared_ptr<const Source>& file) {
+  require_size(file->size(), file->name());
+  return states_in(file).states;
+}
+
 void write_states_file(std::span<const NamedState> states, const std::string& path) {
   if (path.ends_with(".json")) return write_whole_file(path, as_bytes(states_to_json(states)));
   if (!is_hdf5_name(path)) refuse_ending(path);

@@ -42,6 +42,7 @@ LoadedState read_fp8_state_file(const std::string& path);
 
 /// Several states, or a single one without a name. Throws as read_state_file does.
 std::vector<NamedState> read_states_file(const std::string& path);
+std::vector<NamedState> read_states_file(const std::shared_ptr<const Source>& file);
 
 /// Several states, or few or one, with their paths. Throws `invalid_argument` for another ending than a state file's.
 void write_states_file(std::span<const NamedState> states, const std::string& path);

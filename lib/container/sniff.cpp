@@ -76,6 +76,10 @@ bool starts_like_items(std::string_view text) {
 
 }  // namespace
 
+bool tells_of_damage(const Error& error) {
+  return error.status == Status::corrupt || (error.status == Status::unsupported && !error.hint.empty());
+}
+
 bool starts_like_json(ByteView head) {
   constexpr std::string_view space = " \t\r\n";
   const std::string_view text = as_text(head);

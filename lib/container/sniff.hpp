@@ -4,6 +4,7 @@
 #include <string>
 
 #include "lib/base/bytes.hpp"
+#include "lib/base/error.hpp"
 
 namespace tare {
 
@@ -16,6 +17,10 @@ struct Likeness {
   std::string hint;
 };
 Likeness likeness_of(ByteView head);
+
+/// Whether it was thrown for a file that is damaged, was never written to its end, or is not here (empty, of zeros, a
+/// pointer of Git LFS), and not for one of another kind.
+bool tells_of_damage(const Error& error);
 
 /// Text that starts as a JSON object or list of anything does.
 bool starts_like_json(ByteView head);

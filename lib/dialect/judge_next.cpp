@@ -86,6 +86,10 @@ std::vector<Finding> judge_next(const FoundScaler& scaler) {
     findings.push_back({severity, code, std::move(message), "", scaler.path});
   };
   if (const auto why = out_of_reach(scaler)) tell(Severity::warning, "counter-out-of-reach", *why);
+  if (const auto policy = unknown_policy(scaler)) {
+    tell(Severity::warning, "state-not-loaded",
+         fmt::format("the policy '{}' is none of this tare's: nothing of what it does is judged", escaped(*policy)));
+  }
   if (const auto why = why_not_loaded(scaler)) {
     tell(Severity::warning, "state-not-loaded", fmt::format("no scaler starts from it: {}", *why));
   }

@@ -76,8 +76,18 @@ void put_configured(ScalerState& state, const rule::PolicySpec& spec, const Conf
 
 }  // namespace
 
+std::optional<std::string> unknown_policy(const FoundScaler& scaler) {
+  const Field* policy = is_own(scaler) ? scaler.find(std::string_view(own_policy_field)) : nullptr;
+  const auto* policy_name = policy == nullptr ? nullptr : std::get_if<std::string>(&policy->value.data);
+  if (policy_name == nullptr || rule::find_policy(*policy_name) != nullptr) return std::nullopt;
+  return *policy_name;
+}
+
 std::optional<std::string> why_not_loaded(const FoundScaler& scaler) {
-  if (!is_own(scaler)) return std::nullopt;
+  return is_own(scaler) ? why_not_started(scaler) : std::nullopt;
+}
+
+std::optional<std::string> why_not_started(const FoundScaler& scaler) {
   try {
     require_level(start_from(to_state(scaler)));
   } catch (const Error& error) {

@@ -16,8 +16,14 @@ namespace tare {
 /// state.
 ScalerState to_state(const FoundScaler& scaler);
 
+/// Of a state of tare's own: its policy's name, where this tare does not know it.
+std::optional<std::string> unknown_policy(const FoundScaler& scaler);
+
 /// Of a state of tare's own: why no scaler starts from it. Nothing where one does, and of other frameworks' states.
 std::optional<std::string> why_not_loaded(const FoundScaler& scaler);
+/// Why the rule does not start from a state: a counter that its type does not hold. Nothing where it does, or where no
+/// policy runs it.
+std::optional<std::string> why_not_started(const FoundScaler& scaler);
 
 /// Where an adaptive window stands in its list; nothing for other scalers.
 std::optional<WindowLevel> window_level(const FoundScaler& scaler);

@@ -56,7 +56,7 @@ Fp8Key fp8_key_of(const FoundScaler& state, std::string_view key) {
 }
 
 bool is_fp8_key(const Checkpoint& checkpoint, const std::string& key, bool has_layers) {
-  if (parse_fp8_key(key)) return true;
+  if (has_layers || parse_fp8_key(key)) return true;
   const auto any_has_it = [&](std::string_view kind) {
     return std::any_of(checkpoint.scalers.begin(), checkpoint.scalers.end(), [&](const Scaler& scaler) {
       return scaler.state().dialect->kind == kind && native_field(scaler.state(), key) != nullptr;
@@ -69,7 +69,7 @@ bool is_fp8_key(const Checkpoint& checkpoint, const std::string& key, bool has_l
            });
   };
   if (key.starts_with("recipe.") && std::ranges::any_of(checkpoint.scalers, has_longer)) return true;
-  return any_has_it("fp8") && (has_layers || !any_has_it("loss_scale"));
+  return any_has_it("fp8") && !any_has_it("loss_scale");
 }
 
 bool is_tensor(const FoundScaler& state, const Fp8Choice& choice, const Fp8Slot& slot, const std::string& name) {

@@ -27,7 +27,7 @@ std::optional<Fp8Key> parse_fp8_key(std::string_view key);
 /// `invalid_argument` for what is neither.
 Fp8Key fp8_key_of(const FoundScaler& state, std::string_view key);
 
-/// Whether a key is meant for FP8 state: a native name is, where layers are chosen or no loss scaler has it.
+/// Whether a key is meant for FP8 state: each is where layers are chosen, a native name where no loss scaler has it.
 bool is_fp8_key(const Checkpoint& checkpoint, const std::string& key, bool has_layers);
 
 /// Whether `name` means the slot: by its role, or, where layers are chosen, by its name within its layer.

@@ -70,6 +70,13 @@ void require_loadable(const FoundScaler& after) {
               "give that a value in the same edit; --force writes what is given all the same");
 }
 
+/// What its rule takes no more: a counter that its type does not hold.
+void require_startable(const FoundScaler& before, const FoundScaler& after) {
+  const auto why = why_not_started(after);
+  if (!why || why_not_started(before)) return;
+  throw Error(Status::refused, fmt::format("{}: {}", called(after.path), *why), "--force writes it all the same");
+}
+
 /// What is sick about `after` and was not about `before`: values that are fine, each by itself.
 std::vector<Finding> new_findings(const FoundScaler& before, const FoundScaler& after) {
   const std::vector<Finding> known = judge(before);
@@ -127,6 +134,7 @@ class Planner {
       for (StateWork& state : states) align(checkpoint_, state, reference);
       act(states, reference);
       if (!request_.force) require_loadable(states.front().after);
+      if (!request_.force) require_startable(reference, states.front().after);
       std::ranges::move(new_findings(reference, states.front().after), std::back_inserter(plan_.findings));
       for (const Field& field : reference.fields) {
         for (StateWork& state : states) record(state, field.name);

@@ -8,12 +8,16 @@
 #include <limits>
 
 #include "lib/base/error.hpp"
+#include "lib/base/file_path.hpp"
 #include "lib/base/parallel.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/listing.hpp"
+#include "lib/checkpoint/names.hpp"
+#include "lib/container/sniff.hpp"
 #include "lib/health/advice.hpp"
 #include "lib/health/look.hpp"
 #include "lib/health/rules.hpp"
+#include "lib/trace/checkpoints.hpp"
 #include "lib/trace/files.hpp"
 
 namespace tare {
@@ -92,6 +96,10 @@ class Examiner {
     }
     const bool is_sick = std::ranges::any_of(of_states, is_trouble);
     if (is_sick) std::erase_if(diagnosis_.findings, [](const HealthFinding& f) { return f.code == "healthy"; });
+    std::erase_if(diagnosis_.findings, [&](const HealthFinding& f) {  // what is resumed from is told of as such
+      const auto is_same = [&](const HealthFinding& state) { return state.message == f.message; };
+      return f.code == "save-not-read" && std::ranges::any_of(of_states, is_same);
+    });
     std::ranges::move(of_states, std::back_inserter(diagnosis_.findings));
     put_gravest_first(diagnosis_.findings);
     tell_last_healthy(diagnosis_, trace);
@@ -128,9 +136,13 @@ class Examiner {
     } catch (const Error& error) {
       const bool is_other_format = error.status == Status::not_found || error.status == Status::unsupported;
       const bool is_none = is_other_format || error.status == Status::corrupt || error.status == Status::refused;
-      if (is_none && gives_a_trace(trace, path)) return {};
+      if (is_none && is_source(trace, path)) return {};
       if (is_unfinished_save(path)) return {true, {}, {told("incomplete-checkpoint", error.what(), path)}};
-      if (!is_other_format && !is_log(path, options_.trace)) throw;
+      const bool is_damaged = is_damaged_checkpoint(path, error);
+      const bool has_others = !trace.sources.empty() || !trace.checkpoints.empty();
+      if (is_damaged && has_others) return {true, {}, {told("file-not-read", error.what(), path)}};
+      if (is_none && gives_a_trace(trace, path)) return {};
+      if (is_damaged || (!is_other_format && !is_log(path, options_.trace))) throw;
       return {false, error.what(), {}};
     }
   }
@@ -140,6 +152,17 @@ class Examiner {
     const Files& files = *options_.trace.files;
     std::vector<Finding> findings;
     return files.type(path) == FileType::folder && list_files(files, path, findings).unfinished != nullptr;
+  }
+
+  /// What is resumed from, and not something else that lies there.
+  [[nodiscard]] bool is_damaged_checkpoint(const std::string& path, const Error& error) const {
+    const bool is_meant = error.status == Status::corrupt || is_meant_as_checkpoint(path) ||
+                          step_in_name(file_name(path)) || options_.trace.files->type(path) == FileType::folder;
+    return is_meant && tells_of_damage(error) && !is_log(path, options_.trace);
+  }
+
+  static bool is_source(const Trace& trace, const std::string& path) {
+    return std::ranges::find(trace.sources, path, &TraceSource::path) != trace.sources.end();
   }
 
   static bool gives_a_trace(const Trace& trace, const std::string& path) {

@@ -43,6 +43,7 @@ void look_for_loss_rise(const Examination& run, std::vector<Symptom>& found);
 void look_for_norm_spike(const Examination& run, std::vector<Symptom>& found);
 
 void look_for_disagreeing_ranks(const Examination& run, std::vector<Symptom>& found);
+void look_for_unread_saves(const Examination& run, std::vector<Symptom>& found);
 void look_for_other_scalers(const Examination& run, std::vector<Symptom>& found);
 void look_for_restart_loop(const Examination& run, std::vector<Symptom>& found);
 void look_for_reset(const Examination& run, std::vector<Symptom>& found);

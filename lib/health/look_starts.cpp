@@ -48,6 +48,12 @@ void look_for_disagreeing_ranks(const Examination& run, std::vector<Symptom>& fo
   }
 }
 
+void look_for_unread_saves(const Examination& run, std::vector<Symptom>& found) {
+  for (const TraceWarning& warning : run.trace.warnings) {
+    if (warning.code == "save-not-read") found.push_back({"save-not-read", warning.text, no_place, {}});
+  }
+}
+
 void look_for_other_scalers(const Examination& run, std::vector<Symptom>& found) {
   for (const std::string_view code : {"mixed-scalers", "several-scalers"}) {
     const auto told = std::ranges::find(run.trace.warnings, code, &TraceWarning::code);

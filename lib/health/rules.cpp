@@ -97,6 +97,8 @@ constexpr auto table = std::to_array<Rule>({
      "Call the scaler's update() once a step, behind all optimizers and not for each micro-batch; or a script sets the "
      "scale, or the run was resumed here without its own",
      look_for_backoffs_at_once, mixed},
+    {"save-not-read", Severity::warning, LooksAt::trace, "a save of the run is damaged, or was never finished",
+     "No resume can use it: take another copy, or remove it", look_for_unread_saves},
     {"count-contradiction", Severity::warning, LooksAt::trace, "the scale fell where the log counts no skipped step",
      "Judge by the scale: Megatron-DeepSpeed's count stays 0. `tare trace LOG` shows every step",
      look_for_contradiction, mixed},
@@ -213,7 +215,8 @@ constexpr auto table = std::to_array<Rule>({
     {"rank-missing", Severity::error, LooksAt::files, "ranks without a file", complete},
     {"incomplete-checkpoint", Severity::error, LooksAt::files, "its save never finished, or files are missing",
      complete},
-    {"file-not-read", Severity::error, LooksAt::files, "a file of the set cannot be read", complete},
+    {"file-not-read", Severity::error, LooksAt::files, "a file of the set cannot be read",
+     "Take another copy of it, or resume from another checkpoint: `tare timeline RUN` lists them"},
     {"item-not-read", Severity::error, LooksAt::files, "an item of a checkpoint cannot be read", complete},
 });
 

@@ -20,6 +20,7 @@
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/container/container.hpp"
+#include "lib/container/sniff.hpp"
 #include "lib/dialect/rank_name.hpp"
 #include "lib/trace/run.hpp"
 
@@ -151,6 +152,15 @@ std::vector<double> other_scales(const Checkpoint& checkpoint, const FoundScaler
   return scales;
 }
 
+/// By its role; by its own name where another has that role, too.
+void add_field(const Field& field, TraceCheckpoint& checkpoint) {
+  const Value* number = field.value.number();
+  if (number == nullptr) return;
+  std::string key = field.role ? std::string(name(*field.role)) : field.name;
+  const bool is_known = std::ranges::any_of(checkpoint.fields, [&](const auto& other) { return other.first == key; });
+  checkpoint.fields.emplace_back(is_known ? field.name : std::move(key), number->as_double());
+}
+
 std::optional<Save> without_scaler(const std::string& path, const Files& files) {
   Save save;
   save.checkpoint.path = path;
@@ -271,17 +281,13 @@ std::optional<Save> read_save(const std::string& path, const Files& files, const
     save.checkpoint.dialect = scaler.dialect->name;
     save.scale = scale_of(scaler);
     save.checkpoint.other_scales = other_scales(checkpoint, scaler);
-    for (const Field& field : scaler.fields) {
-      const Value* number = field.value.number();
-      if (number != nullptr) {
-        save.checkpoint.fields.emplace_back(field.role ? std::string(name(*field.role)) : field.name,
-                                            number->as_double());
-      }
-    }
+    for (const Field& field : scaler.fields) add_field(field, save.checkpoint);
     count(checkpoint, path, files, save);
     return save;
-  } catch (const Error&) {
-    return {};
+  } catch (const Error& error) {
+    std::optional<Save> save = tells_of_damage(error) ? without_scaler(path, files) : std::nullopt;
+    if (save) save->not_read = error.what();
+    return save;
   }
 }
 
@@ -297,7 +303,13 @@ Trace read_saves(std::span<const std::string> paths, const TraceOptions& options
     return a.checkpoint.step && b.checkpoint.step && *a.checkpoint.step < *b.checkpoint.step;
   });
   Run run;
-  for (Save& save : saves.without_scaler) run.trace().without_scaler.push_back(std::move(save.checkpoint));
+  for (Save& save : saves.without_scaler) {
+    if (save.not_read.empty()) {
+      run.trace().without_scaler.push_back(std::move(save.checkpoint));
+    } else {
+      run.warn("save-not-read", escaped(save.not_read));
+    }
+  }
   const Save* before = nullptr;
   for (const Save& save : saves.found) {
     run.trace().checkpoints.push_back(save.checkpoint);

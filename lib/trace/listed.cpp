@@ -13,6 +13,7 @@
 #include "lib/base/limits.hpp"
 #include "lib/base/parallel.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/container/sniff.hpp"
 #include "lib/dialect/rank_name.hpp"
 #include "lib/trace/checkpoints.hpp"
 
@@ -53,6 +54,18 @@ ListedCheckpoint listed(const Checkpoint& checkpoint, const std::string& path, c
 
 ListedCheckpoint broken(const std::string& path, const Error& error) {
   return {.path = path, .findings = {{Severity::error, "file-not-read", error.what(), "", ""}}};
+}
+
+/// Whether its name makes a file a checkpoint, whatever is in it.
+bool is_called_checkpoint(const std::string& path) {
+  return is_meant_as_checkpoint(path) || step_in_name(file_name(path));
+}
+
+/// Whether what was thrown tells of something else than a checkpoint. Of a folder it tells of files that are meant as
+/// such.
+bool is_other(const Error& error, bool is_meant) {
+  if (error.status == Status::not_found) return true;
+  return error.status == Status::unsupported && !(is_meant && tells_of_damage(error));
 }
 
 bool is_candidate(const FileEntry& entry) {
@@ -136,8 +149,7 @@ class Lister {
     try {
       take(options_.open(path), path, looked);
     } catch (const Error& error) {
-      const bool is_other = error.status == Status::unsupported || error.status == Status::not_found;
-      if (!is_other) looked.found = broken(path, error);
+      if (!is_other(error, is_called_checkpoint(path))) looked.found = broken(path, error);
     }
     return looked;
   }
@@ -162,8 +174,7 @@ class Lister {
         if (!is_run && (tells_step || has_own_file(checkpoint))) take(checkpoint, folder, looked);
       } catch (const Error& error) {
         is_run = error.status == Status::refused;
-        const bool is_none = is_run || error.status == Status::not_found || error.status == Status::unsupported;
-        if (!is_none) looked.broken = broken(folder, error);
+        if (!is_run && !is_other(error, true)) looked.broken = broken(folder, error);
       }
     }
     if (!looked.found) add_inside(folder, entries, is_run, looked);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "lib/trace/checkpoints.hpp"
@@ -26,11 +28,24 @@ Trace read_group(const RunFiles& group, const TraceOptions& options) {
   return reader.finish();
 }
 
+bool has_series(const Trace& trace, const std::string& tag) {
+  return std::ranges::any_of(trace.sources, [&](const TraceSource& source) { return source.tag == tag; });
+}
+
+[[noreturn]] void refuse_series(const std::string& name) {
+  throw Error(Status::not_found, "nothing tells a series '" + escaped(name) + "'",
+              "name it as its file does: a tag of an event file, a column of a table, a key of JSON lines");
+}
+
 }  // namespace
 
 Trace read_trace(std::span<const std::string> paths, const TraceOptions& options) {
   std::vector<Trace> traces;
   for (const RunFiles& group : files_of_run(paths, options)) traces.push_back(read_group(group, options));
+  if (!options.tag.empty() &&
+      std::ranges::none_of(traces, [&](const Trace& t) { return has_series(t, options.tag); })) {
+    refuse_series(options.tag);
+  }
   return told_together(std::move(traces), read_run_checkpoints(paths, options));
 }
 
@@ -38,13 +53,12 @@ Trace read_series(std::span<const std::string> paths, const std::string& name, T
   options.tag = name;
   std::vector<Trace> traces;
   for (const RunFiles& group : files_of_run(paths, options)) {
-    const bool has_series = group.kind != RunFileKind::log && group.kind != RunFileKind::database;
-    if (has_series) traces.push_back(read_group(group, options));
+    const bool may_have = group.kind != RunFileKind::log && group.kind != RunFileKind::database;
+    if (may_have) traces.push_back(read_group(group, options));
   }
   Trace series = told_together(std::move(traces), {});
   if (!series.steps.empty()) return series;
-  throw Error(Status::not_found, "nothing tells a series '" + escaped(name) + "'",
-              "name it as its file does: a tag of an event file, a column of a table, a key of JSON lines");
+  refuse_series(name);
 }
 
 }  // namespace tare

@@ -97,6 +97,43 @@ def run_folder(tare, corpus):
         yield f"{run}: sick {sick}, last healthy {marked}"
 
 
+#: What a crash, a full disk and a clone without Git LFS leave of a file.
+BROKEN = {"empty": b"", "zeros": bytes(1383), "cut": None,
+          "pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22e\nsize 12345\n"}
+
+
+def broken_newest(tare, corpus, scratch):
+    """A run whose newest save cannot be read is not healthy, whatever the saves before it say: a job would resume from it."""
+    good = (corpus / "transformers/run_collapse/run/checkpoint-500/scaler.pt").read_bytes()
+    for name, contents in BROKEN.items():
+        run = scratch / f"broken-{name}"
+        files = [run / f"checkpoint-{step}/scaler.pt" for step in (100, 200, 300)]
+        for file in files:
+            file.parent.mkdir(parents=True)
+            file.write_bytes(good)
+        contents = good[:700] if contents is None else contents
+        for broken, place, code in (files[2], "newest", 1), (files[1], "in between", 0):
+            broken.write_bytes(contents)
+            done = tare("doctor", run, "--json")
+            codes = graver_than_notes(done.json())
+            if done.code != code or ("file-not-read" if code else "save-not-read") not in codes:
+                yield f"{name}, {place}: exit {done.code}, {codes}"
+            listed = tare("ls", run, "--json")
+            rows = [json.loads(line) for line in listed.out.splitlines()]
+            if listed.code != 1 or len(rows) != 3 or rows[files.index(broken)]["findings"][0]["code"] != "file-not-read":
+                yield f"{name}, {place}: ls: exit {listed.code}, {rows}"
+            warnings = tare("trace", run, "--json").json()["warnings"]
+            if [warning["code"] for warning in warnings] != ["save-not-read"] or "checkpoint-" not in warnings[0]["text"]:
+                yield f"{name}, {place}: trace: {warnings}"
+            broken.write_bytes(good)
+        files[2].write_bytes(contents)
+        both = tare("doctor", files[2], files[0], "--json")
+        if both.code != 1 or "file-not-read" not in graver_than_notes(both.json()):
+            yield f"{name}, beside another: exit {both.code}"
+        if tare("doctor", files[2]).code != 3:
+            yield f"{name}, alone: is no error"
+
+
 def fp8_run(tare, corpus, scratch):
     """FP8 layers that come before the loss scaler hide neither its fall nor the checkpoint before it."""
     run = scratch / "fp8_run"
@@ -271,6 +308,7 @@ def main():
                     *run_folder(tare, options.corpus), *states(tare, options.corpus), *empty_fp8(tare, options.corpus),
                     *far_apart(tare, options.corpus, pathlib.Path(folder)),
                     *fp8_run(tare, options.corpus, pathlib.Path(folder)),
+                    *broken_newest(tare, options.corpus, pathlib.Path(folder)),
                     *missing_files(tare, options.corpus, pathlib.Path(folder)),
                     *without_scale(tare, pathlib.Path(folder)),
                     *pictures(tare, options.cases, pathlib.Path(folder)),

@@ -29,14 +29,24 @@ SOURCE = pathlib.Path(__file__).parents[2]
 OF_LIBRARY = {f"tare.{name}/1" for name in ("policies", "fp8_policies", "statistics", "grads", "fp8", "conversion", "monitor", "at-scale")}
 
 
+def unique(pairs):
+    """An object whose keys strict readers take, too."""
+    names = [name for name, _ in pairs]
+    require(len(set(names)) == len(names), "an answer has one key twice:", names)
+    return dict(pairs)
+
+
 def told(answer):
     """-> the document of an answer; nothing where it is an error."""
-    return [answer.json()] if answer.out.strip() else []
+    return [json.loads(answer.out, object_pairs_hook=unique)] if answer.out.strip() else []
 
 
 def of_checkpoint(tare, unedited, path, scratch):
     """The answers of all verbs about one checkpoint; `path` is a copy that may be changed."""
+    yield from told(tare("inspect", path, "--json"))
     yield from told(tare("inspect", path, "--json", "--globals"))
+    for verb in "trace", "timeline", "simulate":
+        yield from told(tare(verb, path, "--json"))
     yield from told(tare("attest", path, "--json"))
     yield from told(tare("doctor", path, "--json"))
     yield from map(json.loads, tare("ls", path, "--json").out.splitlines())
@@ -48,8 +58,10 @@ def of_checkpoint(tare, unedited, path, scratch):
         yield from told(tare("history", path, "--json"))
         yield from told(tare("diff", unedited, path, "--json"))
         yield from told(tare("undo", path, "--json", "--yes"))
-    yield from told(tare("migrate", path, "--to", "megatron", "-o", scratch / "made.pt", "--force", "--json"))
+    for framework, file in ("megatron", "made.pt"), ("deepspeed", "made.ds"):
+        yield from told(tare("migrate", path, "--to", framework, "-o", scratch / file, "--force", "--json"))
     yield from told(tare("fp8", "reset", path, "--all", "--force", "--json", "--dry-run"))
+    yield from told(tare("fp8", "strip", path, "--all", "--force", "--json", "--dry-run"))
     for name in "state.json", "plain.json":
         (scratch / name).unlink(missing_ok=True)
     tare("inspect", path, "--save", scratch / "state.json")

@@ -90,12 +90,14 @@ std::string text_under(const Tree& tree, NodeId map, std::string_view key) {
   return node == nowhere || tree.kind(node) != Kind::string ? std::string() : std::string(tree.text(node));
 }
 
+constexpr std::string_view any_state_schema = state_schema.substr(0, state_schema.find('/') + 1);
+
 /// Of a scaler; of which a file that people wrote has no more than the policy and its fields.
 bool is_state(const Tree& tree, NodeId map) {
   const std::string schema = text_under(tree, map, "schema");
   const std::string policy = text_under(tree, map, own_policy_field);
   if (policy == monitor_policy) return false;
-  if (!schema.empty()) return schema == state_schema;  // what is no text is told of
+  if (!schema.empty()) return schema.starts_with(any_state_schema);  // what is no text is told of
   return tree.find(map, "fields") != nowhere && !policy.empty() && rule::find_policy(policy) != nullptr;
 }
 
@@ -153,6 +155,10 @@ class OwnStateReader {
       match.problem = "a state of tare's whose policy is no name";
       return match;
     }
+    if (const std::string schema = text_under(tree_, map_, "schema"); !schema.empty() && schema != state_schema) {
+      match.problem = fmt::format("a state of tare's of the schema {}, which a newer tare reads", escaped(schema));
+      return match;
+    }
     if (const auto problem = misshapen()) {
       match.problem = *problem;
       return match;
@@ -165,6 +171,7 @@ class OwnStateReader {
     }
     add_policy(match);
     for (const Section& section : tare_sections) add(match, section.name);
+    if (!is_hdf5()) add_others(match);
     if (match.problem.empty()) match.problem = problem_;
     return match;
   }
@@ -216,6 +223,20 @@ class OwnStateReader {
       if (auto value = value_in(tree_, part.node)) part.value = std::make_shared<const Value>(std::move(*value));
       if (part.role) add_mirror(part);
       match.parts.push_back(std::move(part));
+    }
+  }
+
+  [[nodiscard]] bool is_hdf5() const { return tree_.find(map_, "@policy") != nowhere; }
+
+  /// What stands beside the sections, which HDF5 has in one of its own.
+  void add_others(Match& match) const {
+    constexpr auto known = std::to_array<std::string_view>(
+        {"schema", "policy", "params", "fields", "roles", "roles_crc32", "statistics", "other"});
+    const auto pairs = tree_.items(map_);
+    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+      const std::string key = tree_.key_text(pairs[i]);
+      if (std::ranges::find(known, key) != known.end()) continue;
+      match.parts.push_back({fmt::format("other.{}", key), pairs[i + 1]});
     }
   }
 

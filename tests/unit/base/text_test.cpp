@@ -14,13 +14,18 @@ TEST_CASE("a double's text reads back to the same double and always looks like a
   CHECK(float_text(-INFINITY) == "-inf");
 }
 
-TEST_CASE("a word is given to a shell in quotes where it would be more than a word, without a backslash of its own") {
+TEST_CASE("a word is given to a shell in quotes where it would be more than a word, and fit for a terminal") {
   CHECK(shell_word("run/checkpoint-4500") == "run/checkpoint-4500");
   CHECK(shell_word("s3://a/b=1@2.pt") == "s3://a/b=1@2.pt");
   CHECK(shell_word("a b") == "'a b'");
   CHECK(shell_word("") == "''");
   CHECK(shell_word("$(rm -r ~);`x`") == "'$(rm -r ~);`x`'");
   CHECK(shell_word("it's") == R"('it'"'"'s')");
+  CHECK(shell_word("a\\b.pt") == R"($'a\\b.pt')");
+  CHECK(shell_word("it's\na\x1b[31m") == R"($'it\'s\x0aa\x1b[31m')");
+  CHECK(shell_word("\xff\xfe.pt") == R"($'\xff\xfe.pt')");
+  CHECK(shell_word("\u202egpj.pt") == R"($'\xe2\x80\xaegpj.pt')");
+  CHECK(shell_word("modell-\u00fc \u65e5") == "'modell-\u00fc \u65e5'");
 }
 
 TEST_CASE("numbers are read in every way that a user writes them") {

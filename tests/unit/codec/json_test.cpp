@@ -125,6 +125,15 @@ TEST_CASE("what is no state is told as what it is") {
         Status::corrupt);
 }
 
+TEST_CASE("what a terminal acts on is escaped in JSON, too, and reads back the same") {
+  for (const char* text : {"\u009b31mred", "\u202etxt.exe", "del\x7f", "\u200bnothing", "\U000e0041tag"}) {
+    const std::string written = value_to_json(StateValue(text));
+    CHECK(written.find_first_not_of("\"\\0123456789abcdefghijklmnopqrstuvwxyz. ") == std::string::npos);
+    CHECK(*members_of_json("{\"a\":" + written + "}", "text").find("a") == StateValue(text));
+  }
+  CHECK(value_to_json(StateValue("modell-\u00fc")) == "\"modell-\u00fc\"");
+}
+
 TEST_CASE("nested lists of one shape are arrays, others are kept as they are") {
   const auto state = state_from_json(
       R"({"policy":"tomorrow","fields":{"history":[[1.5,2],[3,4]],"ragged":[[1],[2,3]],"none":[]}})", "x");

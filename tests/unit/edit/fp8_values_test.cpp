@@ -379,15 +379,23 @@ TEST_CASE("a key that FP8 state does not have is wrong usage, told with the fiel
 
 TEST_CASE("a field's own name means FP8 state only where no loss scaler has that field, or layers were named") {
   Checkpoint checkpoint;
-  CHECK_FALSE(is_fp8_key(checkpoint, "scale_fwd", true));
+  CHECK_FALSE(is_fp8_key(checkpoint, "scale_fwd", false));
   CHECK(is_fp8_key(checkpoint, "scale.weight", false));
   checkpoint.scalers.push_back({state_of(), {}});
   CHECK(is_fp8_key(checkpoint, "scale_fwd", false));
   CHECK(is_fp8_key(checkpoint, "native:scale_fwd", false));
-  CHECK_FALSE(is_fp8_key(checkpoint, "growth_interval", true));
+  CHECK_FALSE(is_fp8_key(checkpoint, "growth_interval", false));
   FoundScaler loss_scaler = state_of();
   loss_scaler.dialect = &torch_state;
   checkpoint.scalers.push_back({loss_scaler, {}});
   CHECK_FALSE(is_fp8_key(checkpoint, "scale_fwd", false));
   CHECK(is_fp8_key(checkpoint, "scale_fwd", true));
+}
+
+TEST_CASE("who names layers never edits the loss scale beside them, whatever the key is called") {
+  Checkpoint checkpoint;
+  FoundScaler loss_scaler = state_of();
+  loss_scaler.dialect = &torch_state;
+  checkpoint.scalers.push_back({loss_scaler, {}});
+  for (const char* key : {"scale", "growth_interval", "scale_fwd", "scael"}) CHECK(is_fp8_key(checkpoint, key, true));
 }
