@@ -55,7 +55,7 @@ std::string advice_about(const Checkpoint& checkpoint, const Finding& finding) {
              layer != nullptr && !rule->fp8_advice.empty()) {
     advice = layer->state().dialect->fp8.next_scale == nullptr ? quantise_again : rule->fp8_advice;
   }
-  return filled(advice, {{"CHECKPOINT", shell_word(checkpoint.resolved)}, {choice, at}});
+  return filled(advice, {{"CHECKPOINT", shell_path(checkpoint.resolved)}, {choice, at}});
 }
 
 std::string filled(std::string_view advice, std::initializer_list<Blank> blanks) {

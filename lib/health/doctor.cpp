@@ -294,7 +294,7 @@ void name_healthy(std::vector<HealthFinding>& findings, const std::optional<Trac
     const Rule* rule = find_rule(finding.code);
     if (rule == nullptr || rule->looks_at != LooksAt::trace) continue;
     const bool goes_back = rule->advice.find("{healthy}") != std::string_view::npos;
-    const std::string checkpoint = goes_back && has_one_scaler ? shell_word(healthy->path) : "CHECKPOINT";
+    const std::string checkpoint = goes_back && has_one_scaler ? shell_path(healthy->path) : "CHECKPOINT";
     finding.advice = filled(rule->advice, {{"{healthy}", before}, {"CHECKPOINT", checkpoint}});
   }
 }

@@ -39,12 +39,17 @@ bool is_at_floor(const Examination& run, const Fall& fall) {
          fall.bottom < run.thresholds.vanished_scale;
 }
 
-/// Where the way down to that stretch began: behind the last growth, or a long clean stretch.
-std::size_t top_of_way_down(const Examination& run, std::size_t bottom) {
+/// Clean steps that end a search, where not every step is told.
+double clean_steps_of_rest(const Examination& run) {
+  return run.thresholds.search_clean_steps * static_cast<double>(run.course.stride);
+}
+
+/// Where the way down to that stretch began, `begin` at the earliest: behind the last growth, or more than so many
+/// clean steps.
+std::size_t top_of_way_down(const Examination& run, std::size_t begin, std::size_t bottom, double clean) {
   const auto& all = run.course.stretches;
-  const double clean = run.thresholds.search_clean_steps * static_cast<double>(run.course.stride);
   std::size_t top = bottom;
-  for (std::size_t i = bottom; i-- > 0;) {
+  for (std::size_t i = bottom; i-- > begin;) {
     const bool is_rest = all[i].kind == StretchKind::clean && static_cast<double>(all[i].steps) > clean;
     if (all[i + 1].grew_before || all[i].after > all[i].before || is_rest) break;
     if (all[i].kind != StretchKind::clean) top = i;
@@ -102,7 +107,8 @@ void look_for_vanished(const Examination& run, std::vector<Symptom>& found) {
   if (low == all.end()) return;
   const double least =
       std::min_element(low, all.end(), [](const Stretch& a, const Stretch& b) { return a.after < b.after; })->after;
-  const std::size_t top = top_of_way_down(run, static_cast<std::size_t>(low - all.begin()));
+  const std::size_t top =
+      top_of_way_down(run, 0, static_cast<std::size_t>(low - all.begin()), clean_steps_of_rest(run));
   found.push_back({least < least_normal ? "collapse-to-zero" : "collapse-to-floor",
                    fmt::format("the scale {}: no gradient of float16 survives that",
                                all[top].before > least ? fmt::format("went from {} down to {}",
@@ -110,6 +116,50 @@ void look_for_vanished(const Examination& run, std::vector<Symptom>& found) {
                                                        : fmt::format("is {}", float_text(least))),
                    all[top].first,
                    {{"from", all[top].before}, {"to", least}}});
+}
+
+/// The told steps up to the end of each stretch.
+std::vector<std::uint64_t> ends_of(const std::vector<Stretch>& stretches) {
+  std::vector<std::uint64_t> ends;
+  for (const Stretch& stretch : stretches) ends.push_back(stretch.steps + (ends.empty() ? 0 : ends.back()));
+  return ends;
+}
+
+/// REQUIRES: the stretch has overflows.
+const Fall& fall_with(const Course& course, std::size_t stretch) {
+  return *std::ranges::lower_bound(course.falls, stretch, {}, &Fall::last);
+}
+
+/// Behind the search that the run began with.
+std::size_t end_of_search(const Examination& run) {
+  std::size_t end = 0;
+  for (const Fall& fall : run.course.falls) {
+    if (is_search(run, fall)) end = fall.last + 1;
+  }
+  return end;
+}
+
+/// The way down to that stretch from the greatest scale of the steps in which a fall counts, growths among them or not.
+/// Overflows alone do not tell whether a search was over before they came.
+Fall steep_way_to(const Examination& run, std::size_t last, const std::vector<std::uint64_t>& ends) {
+  const auto& all = run.course.stretches;
+  const Fall& end = fall_with(run.course, last);
+  Fall way{.first = last,
+           .last = last,
+           .top = all[last].before,
+           .bottom = all[last].after,
+           .clean_after = end.clean_after,
+           .is_at_start = end.is_at_start,
+           .is_fatal = end.is_fatal};
+  const std::size_t begin = end.is_at_start && !run.course.has_steps ? end_of_search(run) : 0;
+  for (std::size_t i = last; i-- > begin;) {
+    if (static_cast<double>(ends[last] - ends[i]) > run.thresholds.falling_steps) break;
+    if (!run.course.has_steps && all[i + 1].grew_before) break;
+    if (all[i].kind == StretchKind::clean || all[i].before <= way.top) continue;
+    way.top = all[i].before;
+    way.first = i;
+  }
+  return way;
 }
 
 }  // namespace
@@ -179,38 +229,31 @@ void look_for_search(const Examination& run, std::vector<Symptom>& found) {
 
 void look_for_falling(const Examination& run, std::vector<Symptom>& found) {
   const auto& all = run.course.stretches;
-  if (all.empty()) return;
-  std::uint64_t end = 0;  // told steps before each stretch's end
-  std::vector<std::uint64_t> ends;
-  for (const Stretch& stretch : all) ends.push_back(end += stretch.steps);
-  const auto recent = std::max(0.2 * static_cast<double>(end), run.thresholds.falling_steps);
-  for (std::size_t i = all.size(); i-- > 0;) {
-    if (static_cast<double>(end - ends[i]) > recent) break;
+  const std::vector<std::uint64_t> ends = ends_of(all);
+  const double told = ends.empty() ? 0 : static_cast<double>(ends.back());
+  const double recent = std::max(0.2 * told, run.thresholds.falling_steps);
+  for (std::size_t i = all.size(); i-- > 0 && told - static_cast<double>(ends[i]) <= recent;) {
     if (all[i].kind == StretchKind::clean) continue;
-    double top = all[i].before;
-    std::size_t from = i;
-    for (std::size_t j = i; j-- > 0;) {
-      if (static_cast<double>(ends[i] - ends[j]) > run.thresholds.falling_steps) break;
-      if (!run.course.has_steps && all[j + 1].grew_before) break;
-      if (all[j].kind == StretchKind::clean || all[j].before <= top) continue;
-      top = all[j].before;
-      from = j;
-    }
-    const bool is_start = std::ranges::any_of(run.course.falls, [&](const Fall& fall) {
-      return fall.is_at_start && fall.first <= from && from <= fall.last;
-    });
-    const double octaves = all[i].after > 0 ? std::log2(top / all[i].after) : 0;
-    const bool has_recovered = all.back().after > top * std::exp2(-octaves / 2);
-    if (is_start || octaves < run.thresholds.falling_octaves || has_recovered) continue;
-    const std::uint64_t steps = ends[i] - ends[from] + all[from].steps;
+    const Fall steep = steep_way_to(run, i, ends);
+    if (is_search(run, steep)) return;  // with all that lies before it
+    const bool is_soon_behind_search = !steep.is_at_start && is_search(run, fall_with(run.course, steep.first));
+    if (is_soon_behind_search) continue;
+    const double slow = run.thresholds.falling_steps / run.thresholds.falling_octaves;
+    const std::size_t begin = steep.is_at_start ? 0 : end_of_search(run);
+    const std::size_t top = top_of_way_down(run, begin, steep.first, std::max(clean_steps_of_rest(run), slow));
+    const Fall whole{.first = top, .last = i, .top = all[top].before, .bottom = all[i].after};
+    const Fall& counted = whole.bottom < run.thresholds.low_scale ? whole : steep;
+    const bool has_recovered = all.back().after > steep.top * std::exp2(-steep.octaves() / 2);
+    if (counted.octaves() < run.thresholds.falling_octaves || has_recovered) continue;
+    const std::uint64_t steps = ends[i] - ends[top] + all[top].steps;
     // A log of overflows alone does not tell the steps between them.
     const std::string how =
         run.course.has_steps ? fmt::format("within {} steps", steps) : fmt::format("by {} overflows", steps);
     found.push_back({"falling",
-                     fmt::format("the scale fell from {} to {} {} and has not come back: watch it", float_text(top),
-                                 float_text(all[i].after), how),
-                     all[from].first,
-                     {{"from", top}, {"to", all[i].after}, {"octaves", octaves}}});
+                     fmt::format("the scale fell from {} to {} {} and has not come back: watch it",
+                                 float_text(whole.top), float_text(whole.bottom), how),
+                     all[top].first,
+                     {{"from", whole.top}, {"to", whole.bottom}, {"octaves", whole.octaves()}}});
     return;
   }
 }

@@ -16,6 +16,7 @@
 #include "lib/base/limits.hpp"
 #include "lib/base/parallel.hpp"
 #include "lib/base/text.hpp"
+#include "lib/base/utf8.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/container/safetensors/safetensors.hpp"
 #include "lib/trace/series/csv.hpp"
@@ -55,7 +56,7 @@ bool is_text(ByteView head) {
 /// A document of JSON that goes over many lines: a configuration, a state. Of an export of a log each line is a member
 /// of its own, and is read as a log's.
 bool is_json_document(ByteView head) {
-  std::string_view text = as_text(head);
+  std::string_view text = without_byte_order_mark(as_text(head));
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   const std::string_view first = text.substr(0, text.find_first_of("\r\n"));
   return (first == "{" || first == "[") && !wraps_lines(text);
@@ -190,7 +191,7 @@ RunFile run_file(const Input& input, const TraceOptions& options) {
     file.kind = RunFileKind::trainer_state;
     file.time = fmt::format("{:020}", last_step_of_trainer_state(head).value_or(0));
   } else if (!is_text(head) || starts_like_safetensors(head) || is_json_document(head) ||
-             as_text(head).starts_with(own_words)) {
+             without_byte_order_mark(as_text(head)).starts_with(own_words)) {
     file.kind = RunFileKind::none;
   } else if (starts_like_json_lines(head)) {
     file.kind = RunFileKind::json_lines;

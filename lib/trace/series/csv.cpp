@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "lib/base/holds.hpp"
+#include "lib/base/letters.hpp"
 #include "lib/base/read_double.hpp"
 #include "lib/base/text.hpp"
+#include "lib/base/utf8.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/trace/text/scan.hpp"
 
@@ -56,11 +58,6 @@ std::optional<double> number_of(std::string_view cell, bool& is_flag) {
   return value;
 }
 
-std::string_view without_mark(std::string_view text) {
-  constexpr std::string_view mark = "\xef\xbb\xbf";
-  return text.starts_with(mark) ? text.substr(mark.size()) : text;
-}
-
 class Table {
  public:
   Table(std::string_view header, const Series& series) : header_(header), separator_(separator_of(header)) {
@@ -71,6 +68,7 @@ class Table {
   }
 
   [[nodiscard]] bool is_header(std::string_view line) const { return line == header_; }
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   /// A scale, or losses of steps.
   [[nodiscard]] bool tells_a_run() const {
     const auto has = [&](KeyRole role) { return std::ranges::find(keys_, role, &Key::role) != keys_.end(); };
@@ -109,12 +107,23 @@ class Table {
   std::vector<Key> keys_;
 };
 
+/// "10:03:59", and "args: 3", and a name that only ends so: a line of a log. Of a table's column the name may hold a
+/// colon, too ("metrics/mAP_0.5:0.95").
+bool has_prose(std::string_view cell) {
+  for (std::size_t at = cell.find(':'); at != cell.npos; at = cell.find(':', at + 1)) {
+    const std::string_view behind = cell.substr(at + 1);
+    if (behind.empty() || behind[0] == ' ') return true;
+    if (behind.size() > 2 && is_digit(behind[0]) && is_digit(behind[1]) && behind[2] == ':') return true;
+  }
+  return false;
+}
+
 /// As reading gives it.
 std::string first_line(ByteView head) {
   std::string first;
   SourceStream stream(std::make_shared<MemorySource>("", Bytes(head.begin(), head.end())));
   scan_lines(stream, WhichLines::all, [&](const Line& line) {
-    if (first.empty()) first = without_mark(line.text);
+    if (first.empty()) first = without_byte_order_mark(line.text);
     return false;
   });
   return first;
@@ -125,8 +134,9 @@ std::string first_line(ByteView head) {
 bool starts_like_csv(ByteView head, const Series& series) {
   const std::string line = first_line(head);
   constexpr std::size_t longest_header = 16384;
-  if (line.size() > longest_header || line.find_first_of("=:{|") != line.npos) return false;
-  return Table(line, series).tells_a_run();
+  if (line.size() > longest_header || line.find_first_of("={|") != line.npos) return false;
+  const Table table(line, series);
+  return table.tells_a_run() && std::ranges::none_of(table.names(), has_prose);
 }
 
 void read_csv(Input& input, Series& series) {
@@ -136,7 +146,7 @@ void read_csv(Input& input, Series& series) {
   scan_lines(input, WhichLines::all,
              [&](const Line& line) {
                if (!table) {
-                 table.emplace(without_mark(line.text), series);
+                 table.emplace(without_byte_order_mark(line.text), series);
                  return false;
                }
                if (table->is_header(line.text) || line.is_cut) return false;  // a resumed run writes the header again

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/text.hpp"
+#include "lib/base/utf8.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/trace/series/json_line.hpp"
 #include "lib/trace/series/keys.hpp"
@@ -65,8 +66,7 @@ std::optional<std::int64_t> epoch_beside_step(const Keys& keys, const Series& se
 }  // namespace
 
 bool starts_like_json_lines(ByteView head) {
-  std::string_view text = as_text(head);
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  std::string_view text = without_byte_order_mark(as_text(head));
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   const std::string_view first = text.substr(0, text.find('\n'));
   if (!read_json_line(first, [](std::string_view, JsonNumber) {})) return false;

@@ -14,7 +14,7 @@ constexpr std::string_view end_of_scale_name = "cale";  // every name of a scale
 
 void LoneScales::take(std::string_view line, const TraceStep& step) {
   const auto told = step.after ? step.after : step.smoothed;  // 0.0 may be a small one, rounded
-  if (!told || step.line == last_line_) return;
+  if (!told) return;
   const double value = *told;
   const std::string words = words_before(line, end_of_scale_name);
   if (told_ == 0) {
@@ -26,7 +26,6 @@ void LoneScales::take(std::string_view line, const TraceStep& step) {
   moves_ += told_ > 0 && value != last_ ? 1 : 0;
   ++told_;
   last_ = value;
-  last_line_ = step.line;
   steps_.push_back(step);
 }
 

@@ -22,7 +22,6 @@ class LoneScales {
   TraceSteps steps_;
   std::string words_;  ///< the letters of a line up to the name
   double last_ = 0;
-  std::uint64_t last_line_ = 0;
   std::uint64_t told_ = 0, moves_ = 0;
   bool is_other_ = false;  ///< a value that no scale has
 };

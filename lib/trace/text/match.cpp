@@ -60,6 +60,7 @@ bool Matcher::find_all(const LineShape& shape, const Line& line) {
       const bool is_aside = shape.meaning == Meaning::aside;
       if (auto facts = read_facts(shape, line, is_aside ? text.substr(from) : region, at - from, end)) {
         matches_.push_back({std::move(*facts), at});
+        if (is_aside || shape.is_lone) return true;  // of one step, however many losses it names
         from += end;
         is_found = true;
       }

@@ -415,6 +415,76 @@ TEST_CASE("the last checkpoint that is healthy lies before the trouble") {
   CHECK_FALSE(healthy_before(run.trace(), 100, 1));
 }
 
+TEST_CASE("an advice's command takes no checkpoint's path for an option") {
+  MadeRun run;
+  run.clean(65536, 1000).halvings(65536, 17);
+  std::vector<HealthFinding> findings = examine(run.trace(), {});
+  REQUIRE(!findings.empty());
+  TraceCheckpoint healthy;
+  healthy.path = "-run/step 900";
+  name_healthy(findings, healthy, run.trace());
+  CHECK(findings.front().advice.find("`tare edit './-run/step 900' scale=") != std::string::npos);
+}
+
+TEST_CASE("a run whose scale falls from its first report on, and further than a search, is no healthy one") {
+  for (const int reports : {13, 19, 23}) {  // down to 8, and below 1
+    MadeRun run;
+    double scale = 65536;
+    for (int i = 0; i < reports; ++i) run.interval(scale /= 2, 10, 1);
+    INFO(scale);
+    CHECK(has(run.codes(), "falling"));
+    CHECK_FALSE(has(run.codes(), "healthy"));
+  }
+  MadeRun slow;  // less than falls in a thousand steps, but to where gradients vanish
+  for (double scale = 65536; scale > 4; scale /= 2) {
+    slow.interval(scale / 2, 100, 1);
+    for (int i = 0; i < 3; ++i) slow.interval(scale / 2, 100, 0);
+  }
+  CHECK(has(slow.codes(), "falling"));
+}
+
+TEST_CASE(
+    "a search that reports show is healthy, whatever it was interrupted by and whatever follows once it is over") {
+  MadeRun reports;
+  double scale = 0x1p32;
+  for (int i = 0; i < 8; ++i) reports.interval(scale /= 4, 10, 2);
+  CHECK(has(reports.codes(), "healthy"));
+  CHECK(has(reports.clean(scale, 100).overflow(scale, scale / 2).codes(), "healthy"));
+  MadeRun settled;  // lower than searches end, but there it stays
+  settled.halvings(0x1p20, 12).clean(0x1p8, 10).halvings(0x1p8, 2).clean(64, 10).halvings(64, 1).clean(32, 100);
+  CHECK(has(settled.codes(), "healthy"));
+}
+
+TEST_CASE("a fall behind a healthy search begins behind it") {
+  MadeRun run;
+  run.halvings(0x1p20, 4).clean(65536, 200);
+  for (double scale = 65536; scale > 64; scale /= 2) run.overflow(scale, scale / 2).clean(scale / 2, 199);
+  const auto findings = examine(run.trace(), {});
+  REQUIRE(findings.front().code == "falling");
+  CHECK(findings.front().step == 205);
+}
+
+TEST_CASE("a slow fall begins where the scale began to go down, and not in its midst") {
+  for (const int steps : {50, 100, 200}) {
+    MadeRun run;
+    for (int i = 0; i < 40; ++i) run.interval(65536, 100, 0);
+    const auto begin = 4000;
+    double scale = 65536;
+    for (int i = 0; i < 30; ++i, scale /= 2) run.overflow(scale, scale / 2).clean(scale / 2, steps - 1);
+    run.checkpoint(begin, 65536).checkpoint(begin + 20 * steps, 0.0625);
+    INFO(steps);
+    Diagnosis diagnosis;
+    diagnosis.findings = examine(run.trace(), {});
+    const auto falling = std::ranges::find(diagnosis.findings, "falling", &HealthFinding::code);
+    REQUIRE(falling != diagnosis.findings.end());
+    CHECK(falling->step == begin + 1);
+    CHECK_THAT(falling->message, Catch::Contains("the scale fell from 65536.0 to "));
+    tell_last_healthy(diagnosis, run.trace());
+    REQUIRE(diagnosis.last_healthy);
+    CHECK(diagnosis.last_healthy->step == begin);
+  }
+}
+
 TEST_CASE("each code stands in the table once, with what it means") {
   for (const Rule& rule : rules()) {
     INFO(rule.code);

@@ -98,6 +98,23 @@ TEST_CASE("a table has steps wherever their column stands, and empty cells where
   CHECK(steps[1].after == 2048.0);
 }
 
+TEST_CASE("a table is one whatever its columns are called, and a log's first line with commas is none") {
+  for (const char* header : {"step,loss,loss_scale,mAP@0.5:0.95", "train:step,train:loss,train:loss_scale,x",
+                             "  step,   loss,   loss_scale,   metrics/mAP_0.5:0.95"}) {
+    INFO(header);
+    const Trace trace = trace_of({{"results.csv", std::string(header) + "\n1,2.0,65536.0,0.1\n2,2.0,32768.0,0.1\n"}});
+    CHECK(trace.sources.at(0).kind == "csv");
+    CHECK(trace.steps.size() == 2);
+  }
+  for (const char* first : {"what is logged: step, loss, loss_scale", "2024-06-01 10:03:59,step,loss,loss_scale",
+                            "step,loss,loss_scale:"}) {
+    INFO(first);
+    const Trace trace = trace_of({{"run.log", std::string(first) + "\nstep 1 loss 2.0 loss_scale 65536.0\n"}});
+    CHECK(trace.sources.at(0).kind == "log");
+    CHECK(trace.steps.size() == 1);
+  }
+}
+
 TEST_CASE("a series of 0 and 1 tells which steps overflowed, as words do, and counts do not") {
   const auto skipped = [](const std::string& name, std::initializer_list<const char*> cells) {
     std::string table = "step,loss_scale," + name + "\n";

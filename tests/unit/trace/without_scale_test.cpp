@@ -229,6 +229,57 @@ TEST_CASE("a trainer_state.json tells the losses of its steps, NaN among them, a
   CHECK(trace.sources.at(0).kind == "trainer-state");
 }
 
+TEST_CASE("a trainer_state.json is read however it was laid out: by Windows, in one line, with other indentation") {
+  const auto without = [](std::string text, const std::string& what, const std::string& instead) {
+    for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + instead.size())) {
+      text.replace(at, what.size(), instead);
+    }
+    return text;
+  };
+  const std::string first = row(10, "      \"loss\": 2.5,\n      \"note\": \"a \\\" and a }\",\n");
+  const std::string indented = trainer_state(30, first + lost(20) + without(lost(30), "},\n", "}\n"));
+  const std::string one_line = without(without(indented, "\n", ""), "  ", "");
+  const std::string many_lines = without(indented, " ", " \n");
+  std::string long_line = one_line;
+  long_line.insert(long_line.find("{\"epoch\": 0.1"), std::string(1 << 20, ' '));
+  for (const std::string& text : {indented, without(indented, "\n", "\r\n"), "\xef\xbb\xbf" + indented, one_line,
+                                  without(one_line, ": ", ":"), without(indented, "  ", "\t"), many_lines, long_line}) {
+    INFO(text.substr(0, 200));
+    const Trace trace = trace_of({{"trainer_state.json", text}});
+    const auto steps = aside(trace);
+    REQUIRE(steps.size() == 3);
+    CHECK(steps[0].loss == 2.5F);
+    CHECK(steps[2].step == 30);
+    CHECK(std::isnan(*steps[2].grad_norm));
+    CHECK(trace.sources.at(0).kind == "trainer-state");
+  }
+}
+
+TEST_CASE("of checkpoints that were saved in one line the furthest tells what all tell, too") {
+  std::string rows;
+  std::map<std::string, std::string> files;
+  for (int step = 500; step <= 1500; step += 500) {
+    rows += (rows.empty() ? "" : ",") + std::string("{\"loss\":2.5,\"step\":") + std::to_string(step) + "}";
+    files["checkpoint-" + std::to_string(step) + "/trainer_state.json"] =
+        "{\"global_step\":" + std::to_string(step) + ",\"log_history\":[" + rows + "]}";
+  }
+  CHECK(aside(trace_of(files)).size() == 3);
+}
+
+TEST_CASE("a line that names several losses is one report") {
+  const auto reports = [](const std::string& line) { return aside(trace_of_log(line + line + line)).size(); };
+  CHECK(reports("Training  [0/125000]  eta: 1:00  total_loss: 15.1 (15.1)  dino_local_crops_loss: 10.1 (10.1)\n") == 3);
+  CHECK(reports("total_loss nan, aux_loss nan, mlm_loss nan\n") == 3);
+  CHECK(reports("Loss: 2.0 Aux Loss: 1.0 loss_ce: 3.0\n") == 3);
+  CHECK(aside(trace_of_log("step 1 loss nan aux_loss nan\nstep 2 loss nan aux_loss nan\n")).size() == 2);
+}
+
+TEST_CASE("a configuration with a byte order mark is no log, as it is none without") {
+  const std::string settings = "{\n  \"step\": 3, \"loss\": NaN\n}\n";
+  CHECK(aside(trace_of({{"config.json", settings}})).empty());
+  CHECK(aside(trace_of({{"config.json", "\xef\xbb\xbf" + settings}})).empty());
+}
+
 TEST_CASE("a trainer_state.json in which a callback logged the scale is a trace of it") {
   const std::string rows = row(10, "      \"loss\": 2.5,\n      \"loss_scale\": 65536.0,\n") +
                            row(20, "      \"loss\": 2.4,\n      \"loss_scale\": 32768.0,\n");
