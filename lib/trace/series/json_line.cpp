@@ -1,8 +1,10 @@
 #include "lib/trace/series/json_line.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
+#include "lib/base/letters.hpp"
 #include "lib/base/read_double.hpp"
 
 namespace tare {
@@ -11,6 +13,14 @@ namespace {
 
 constexpr std::size_t deepest_value = 16;
 constexpr std::size_t longest_path = 1024;
+
+/// Of "5/93" the part that is done.
+std::string_view done_of(std::string_view word) {
+  const std::size_t slash = std::min(word.find('/'), word.size());
+  const bool is_share = slash > 0 && slash + 1 < word.size() && std::ranges::all_of(word.substr(0, slash), is_digit) &&
+                        std::ranges::all_of(word.substr(slash + 1), is_digit);
+  return is_share ? word.substr(0, slash) : word;
+}
 
 class JsonLine {
  public:
@@ -90,9 +100,10 @@ class JsonLine {
     if (rest_[0] == '"') {
       const auto word = text();
       if (!word) return false;
+      const std::string_view told = done_of(*word);
       double number = 0;
-      const auto [end, error] = read_double(word->data(), word->data() + word->size(), number);
-      if (error == std::errc() && end == word->data() + word->size() && !word->empty()) tell({number, false});
+      const auto [end, error] = read_double(told.data(), told.data() + told.size(), number);
+      if (error == std::errc() && end == told.data() + told.size() && !told.empty()) tell({number, false});
       return true;
     }
     if (take("true")) return tell({1, true}), true;

@@ -26,6 +26,7 @@ constexpr Name names[] = {
     {"gradscaler", KeyRole::scale, 3, true},
     {"gradient_scale", KeyRole::scale, 3, true},
     {"amp_scale", KeyRole::scale, 4, true},
+    {"amp_scaler", KeyRole::scale, 4, false},
     {"scaler_scale", KeyRole::scale, 4, true},
     {"fp16_scale", KeyRole::scale, 4, true},
     {"cur_scale", KeyRole::scale, 5, true},
@@ -39,6 +40,7 @@ constexpr Name names[] = {
     {"iter", KeyRole::step, 4, false},
     {"num_updates", KeyRole::step, 5, true},
     {"steps", KeyRole::step, 6, false},
+    {"current_steps", KeyRole::step, 6, false},
     {"epoch", KeyRole::epoch, 0, false},
     {"skipped", KeyRole::overflow, 0, false},
     {"overflow", KeyRole::overflow, 0, true},
@@ -106,7 +108,9 @@ Key key_of(std::string_view name) {
   Key key;
   const std::string_view bare = without_axis(name);
   if (bare.size() != name.size()) key.rank += of_another_axis;
+  constexpr std::string_view of_total = "/max_steps";  // ms-swift: "global_step/max_steps": "5/93"
   std::string_view word = bare;
+  if (word.ends_with(of_total)) word.remove_suffix(of_total.size());
   if (word.starts_with(detectron)) {
     word.remove_prefix(detectron.size());
     key.is_before = true;

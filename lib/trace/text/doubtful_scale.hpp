@@ -1,4 +1,4 @@
-// What a number must be to pass for a loss scale where the name beside it may be of anything.
+// What a number must be to pass for a loss scale where the name beside it may be of anything, or its digits are few.
 #pragma once
 
 #include <cmath>
@@ -11,6 +11,13 @@ inline constexpr double least_doubtful_scale = 1024;
 inline bool is_power_of_two(double value) {
   int exponent = 0;
   return std::frexp(value, &exponent) == 0.5;
+}
+
+/// The power of two that six digits were printed of; others as they are.
+inline double of_six_digits(double printed) {
+  constexpr double most_off = 5e-6;
+  const double power = std::exp2(std::round(std::log2(printed)));
+  return printed > 0 && std::abs(power / printed - 1) <= most_off ? power : printed;
 }
 
 inline bool may_begin_as_scale(double value) {

@@ -79,6 +79,8 @@ struct LineShape {
   bool is_told_again = false;   ///< an event that moments tell as well, where the log has any
   bool is_last_resort = false;  ///< for lines that no other shape fits
   bool is_lone = false;         ///< the line tells a scale, or a loss, and no step
+  bool has_six_digits = false;  ///< the scale is printed in six digits: of a power of two they are enough
+  bool repeats_steps = false;   ///< a step that overflowed is tried again under its number
   bool is_doubtful = false;     ///< the name may be of anything: a loss scale begins with a great power of two
 };
 

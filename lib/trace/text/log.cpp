@@ -203,6 +203,8 @@ TraceStep Log::step_of(const Facts& facts) {
   }
   if (const auto power = facts.get(Fact::power)) (is_power_of_two(*power) ? step.after : step.smoothed) = power;
   if (const auto smoothed = facts.get(Fact::smoothed)) step.smoothed = smoothed;
+  if (facts.shape->has_six_digits && step.scale) step.scale = of_six_digits(*step.scale);
+  if (facts.shape->has_six_digits && step.after) step.after = of_six_digits(*step.after);
   if (facts.has(Fact::ratio) && step.scale) step.after = *step.scale * *facts.get(Fact::ratio);
   if (facts.shape->holds && !step.after) step.after = step.scale;
   step.overflow = facts.shape->overflow;
@@ -260,6 +262,8 @@ void Log::tell_event(const Facts& facts) {
     if (numbering_ == Numbering::from_one && step.step) ++*step.step;
     if (numbering_ != Numbering::from_one) run_->trace().unit = facts.shape->unit;
   }
+  const auto last = event_ && event_->step.step ? event_->step.step : run_->last();
+  if (facts.shape->repeats_steps && step.step == last) step.step.reset();
   if (join(*facts.shape, step)) return;
   flush_event();
   event_ = Event{step, bit(facts.shape->part), facts.shape, rank.has_value(), std::exchange(losses_, 0)};
@@ -466,6 +470,7 @@ void Log::tell_moment(const Facts& facts) {
   is_dead_ = false;
   run_->trace().unit = facts.shape->unit;
   step.source = source_of(*facts.shape);
+  if (const auto total = as_count(facts.get(Fact::skipped_total))) tell_skipped(step, *total);
   // fairseq's line of an epoch comes between two reports, and the later one covers what lies behind it.
   const bool is_among_reports = last_report_ && !reports_->is_paced && reports_->unit == facts.shape->unit;
   if (is_among_reports && step.step && *step.step > *last_report_) {
@@ -473,6 +478,14 @@ void Log::tell_moment(const Facts& facts) {
     last_report_ = step.step;
   }
   run_->add(step, facts.shape);
+}
+
+/// Of a count since the run began the step behind the last one tells whether it was skipped itself.
+void Log::tell_skipped(TraceStep& step, std::uint64_t total) {
+  const std::int64_t next = run_->last() ? *run_->last() + 1 : 0;
+  const auto before = run_->last() ? last_total_ : std::optional<std::uint64_t>(0);
+  if (step.step == next && before && *before <= total) step.overflow = total > *before;
+  last_total_ = total;
 }
 
 // ---- what has no step, or no scale

@@ -69,6 +69,7 @@ class Log {
   void tell_aside(const Facts& facts);
   void warn_of(const Facts& facts, std::string_view code);
   void warn_of_mixed(const Facts& facts, std::int64_t step);
+  void tell_skipped(TraceStep& step, std::uint64_t total);
   [[nodiscard]] TraceStep step_of(const Facts& facts);
   [[nodiscard]] std::optional<std::int64_t> number_of(const Facts& facts);
   std::uint32_t source_of(const LineShape& shape);

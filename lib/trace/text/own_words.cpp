@@ -30,6 +30,8 @@ constexpr auto losses = std::to_array<LineField>({
     {loss, "train loss"},
     {loss, "lm_loss"},
     {loss, "lm loss"},
+    {loss, "loss train"},        // litgpt
+    {loss, "loss/train/total"},  // composer
     {loss, "loss"},
     {loss, "Loss"},
 });

@@ -115,6 +115,17 @@ TEST_CASE("a table is one whatever its columns are called, and a log's first lin
   }
 }
 
+TEST_CASE("steps are counted by the names of ms-swift, LLaMA-Factory and Coqui, too") {
+  CHECK(key_of("TrainIterStats/amp_scaler").role == KeyRole::scale);
+  CHECK(key_of("TrainEpochStats/avg_amp_scaler").role == KeyRole::none);
+  for (const char* step : {"\"global_step/max_steps\": \"10/93\"", "\"current_steps\": 10, \"total_steps\": 93"}) {
+    INFO(step);
+    const Trace trace = trace_of({{"logging.jsonl", "{\"loss\": NaN, \"epoch\": 0.3, " + std::string(step) + "}\n"}});
+    REQUIRE(trace.without_scale.size() == 1);
+    CHECK((*trace.without_scale.begin()).step == 10);
+  }
+}
+
 TEST_CASE("a series of 0 and 1 tells which steps overflowed, as words do, and counts do not") {
   const auto skipped = [](const std::string& name, std::initializer_list<const char*> cells) {
     std::string table = "step,loss_scale," + name + "\n";

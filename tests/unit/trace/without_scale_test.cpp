@@ -266,6 +266,25 @@ TEST_CASE("of checkpoints that were saved in one line the furthest tells what al
   CHECK(aside(trace_of(files)).size() == 3);
 }
 
+TEST_CASE("losses of FunASR, litgpt and composer are told, and none of their validations") {
+  const std::string funasr =
+      ", rank: 0, epoch: 0/50, data_slice: 0/1, step_in_slice: 50/1000, step_in_epoch: 50, total step: 650, "
+      "(loss_avg_rank: nan), (loss_avg_slice: nan), (ppl_avg_slice: nan), [('loss_att', nan), ('loss', nan)]\n";
+  const auto spoken = aside(trace_of_log("[INFO] - train" + funasr + "[INFO] - val" + funasr));
+  REQUIRE(spoken.size() == 1);
+  CHECK(spoken[0].step == 650);
+  CHECK(std::isnan(*spoken[0].loss));
+  const auto written =
+      aside(trace_of_log("Epoch 1 | iter 8 step 4 | loss train: nan, val: n/a | iter time: 300.12 ms\n"));
+  REQUIRE(written.size() == 1);
+  CHECK(written[0].step == 4);
+  std::string composed;
+  for (int batch = 10; batch <= 30; batch += 10) {
+    composed += "[batch=" + std::to_string(batch) + "/1000]:\n\t Train time/batch: 9\n\t Train loss/train/total: nan\n";
+  }
+  CHECK(aside(trace_of_log(composed + "\t Eval loss/eval/total: 3.0\n")).size() == 3);
+}
+
 TEST_CASE("a line that names several losses is one report") {
   const auto reports = [](const std::string& line) { return aside(trace_of_log(line + line + line)).size(); };
   CHECK(reports("Training  [0/125000]  eta: 1:00  total_loss: 15.1 (15.1)  dino_local_crops_loss: 10.1 (10.1)\n") == 3);
