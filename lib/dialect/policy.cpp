@@ -107,7 +107,8 @@ ScalerState to_state(const FoundScaler& scaler) {
   for (const Field& field : scaler.fields) {
     const StateValue value = state_value(field.value);
     const bool is_null = std::holds_alternative<std::monostate>(value);
-    if (is_null || !put_by_name(state, spec, field.name, value)) left.push_back(&field);
+    const bool is_twin = field.role && scaler.find(*field.role) != &field;  // of two that differ the first counts
+    if (is_null || is_twin || !put_by_name(state, spec, field.name, value)) left.push_back(&field);
   }
   for (const Field* field : left) {
     const StateValue value = state_value(field->value);

@@ -1,7 +1,11 @@
 // Scalers whose parameters stand among a model's, at a file's root: MindSpore's, mindformers', Paddle's static graphs'.
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "lib/dialect/found.hpp"
+#include "lib/dialect/policy.hpp"
+#include "lib/dialect/resume.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/dialect/made_tree.hpp"
 
@@ -92,13 +96,82 @@ TEST_CASE("a level in a list of windows makes MindSpore's scaler mindformers'") 
   }
 }
 
-TEST_CASE("mindformers' own note of the scale is the scale too; anybody else's is not") {
-  const auto own = found_in({{"loss_scale", 8}, {"scale_sense", 8}, {"global_batch_size", 4}, {"step_num", 1}});
-  REQUIRE(own.size() == 1);
-  CHECK(own[0].fields.size() == 2);
-  const auto other = found_in({{"loss_scale", 8}, {"scale_sense", 8}, {"step_num", 1}});
-  REQUIRE(other.size() == 1);
-  CHECK(other[0].fields.size() == 1);
+TEST_CASE("a loss_scale that a resume begins with is edited along with the cell's scale, and told where it differs") {
+  const Pairs notes[] = {
+      {{"global_batch_size", 4}, {"step_num", 1}}, {{"epoch_num", 3}, {"cur_step", 700}}, {{"epoch_num", 3}}};
+  for (const Pairs& note : notes) {
+    Pairs pairs = {{"scale_sense", 65536}, {"current_iterator_step", 700}, {"last_overflow_iterator_step", 640}};
+    pairs.insert(pairs.end(), note.begin(), note.end());
+    pairs.emplace_back("loss_scale", 8);
+    const auto scalers = found_in(pairs);
+    REQUIRE(scalers.size() == 1);
+    CHECK(value_of(scalers[0], Role::scale) == 8);
+    REQUIRE(scalers[0].find("scale_sense") != nullptr);
+    CHECK(scalers[0].find("scale_sense")->role == Role::scale);
+    const auto findings = judge(scalers[0]);
+    CHECK(std::ranges::any_of(findings, [](const Finding& one) { return one.code == "fields-disagree"; }));
+    CHECK(std::get<double>(*to_state(scalers[0]).fields.find("scale_sense")) == 8);
+  }
+}
+
+TEST_CASE("a loss_scale that is nan is not healthy because the cell's scale is") {
+  const auto scalers = found_in({{"scale_sense", 65536}, {"loss_scale", std::nan("")}, {"epoch_num", 3}});
+  REQUIRE(scalers.size() == 1);
+  const auto findings = judge(scalers[0]);
+  CHECK(std::ranges::any_of(findings, [](const Finding& one) { return one.code == "scale-not-finite"; }));
+}
+
+TEST_CASE("the loss_scale that a model's own cell scales by is its scale, beside an unread scale_sense or none") {
+  const Pairs counters = {{"current_iterator_step", 700}, {"last_overflow_iterator_step", 640}};
+  const Pairs beside[] = {{},
+                          {{"scale_sense", 65536}},
+                          {{"scale_sense", 65536}, {"epoch_num", 0}},
+                          {{"scale_sense", 65536}, {"epoch_num", 0}, {"step_num", 0}}};
+  for (const Pairs& others : beside) {
+    Pairs pairs = {{"loss_scale", 128}};
+    pairs.insert(pairs.end(), counters.begin(), counters.end());
+    pairs.insert(pairs.end(), others.begin(), others.end());
+    const auto scalers = found_in(pairs);
+    REQUIRE(scalers.size() == 1);
+    CHECK(scalers[0].dialect->name == "mindspore");
+    CHECK(scalers[0].fields.size() == 3);
+    CHECK(value_of(scalers[0], Role::scale) == 128);
+    CHECK(judge(scalers[0]).empty());
+    CHECK(std::get<double>(*to_state(scalers[0]).fields.find("scale_sense")) == 128);
+  }
+}
+
+TEST_CASE("a scale_sense beside a loss_scale that nothing reads is told of") {
+  MadeTree made;
+  const auto told = [&](const Pairs& pairs) {
+    const auto scalers = found_in(made, flat(made, pairs));
+    return told_of_resumes(trainers_of(made.tree, {"net.ckpt"}, scalers), true).size();
+  };
+  const Pairs cell = {{"loss_scale", 128}, {"current_iterator_step", 700}, {"last_overflow_iterator_step", 640}};
+  CHECK(told(cell) == 0);
+  Pairs inherited = cell;
+  inherited.emplace_back("scale_sense", 65536);
+  CHECK(told(inherited) == 1);
+}
+
+TEST_CASE("a loss_scale that a user's script noted is not the scaler's") {
+  const Pairs notes[] = {{{"step_num", 1}}, {{"epoch_num", 3}, {"step_num", 1}}, {}};
+  for (const Pairs& note : notes) {
+    Pairs pairs = {{"scale_sense", 65536}, {"current_iterator_step", 700}, {"last_overflow_iterator_step", 640}};
+    pairs.insert(pairs.end(), note.begin(), note.end());
+    pairs.emplace_back("loss_scale", 8);
+    const auto scalers = found_in(pairs);
+    REQUIRE(scalers.size() == 1);
+    CHECK(scalers[0].fields.size() == 3);
+    CHECK(value_of(scalers[0], Role::scale) == 65536);
+  }
+}
+
+TEST_CASE("a loss_scale that is no number leaves the cell's scale alone") {
+  MadeTree made;
+  const auto scalers = found_in(made, made.map({{"scale_sense", made.number(8)}, {"loss_scale", made.none()}}));
+  REQUIRE(scalers.size() == 1);
+  CHECK(scalers[0].fields.size() == 1);
 }
 
 TEST_CASE("a scale alone is mindformers' only beside all else that it writes there") {
