@@ -21,6 +21,7 @@
 namespace tare {
 
 struct Dialect;
+struct FoundScaler;
 
 // ---- its shape
 
@@ -79,6 +80,8 @@ struct Match {
   /// None found: there is no such state.
   NodeId holder = nowhere;
   std::vector<Part> (*parts_in)(const Tree& document) = nullptr;
+  /// Whose it is, where that is known when the fields are read.
+  const Dialect* (*dialect_of)(const FoundScaler& state) = nullptr;
   std::string problem = {};  ///< why a state that is there cannot be read; empty if it can
 };
 
@@ -218,8 +221,6 @@ enum class HistoryResize : std::uint8_t {
   entry_age,  ///< each entry where the rule looks for one of its age
 };
 
-struct FoundScaler;
-
 struct Fp8Facts {
   std::span<const Fp8Convention> conventions = {};  ///< the first that fits the number of columns counts
   std::string_view policy = {};                     ///< that goes on with it; empty: none
@@ -253,7 +254,7 @@ struct Dialect {
   std::string_view under = {};  ///< the key that it must stand under; empty: any
   /// Parts: keys beside the fields whose presence tells which of the framework's classes wrote them.
   std::span<const std::string_view> telling_keys = {};
-  /// At least one of these keys is at the file's root; empty: no matter.
+  /// At least one of these is there, seen from the file's root, with dots between keys; empty: no matter.
   std::span<const std::string_view> beside_root_keys = {};
   /// Objects: parts of the class's dotted module name, one of which it has, and the class's names; empty: any.
   std::span<const std::string_view> module_parts = {};

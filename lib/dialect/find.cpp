@@ -11,6 +11,7 @@
 #include "lib/base/seen_hashes.hpp"
 #include "lib/dialect/configuration.hpp"
 #include "lib/dialect/place.hpp"
+#include "lib/dialect/trainer.hpp"
 #include "lib/dialect/walk.hpp"
 #include "lib/state/fp8_set.hpp"
 #include "lib/tree/path.hpp"
@@ -167,7 +168,7 @@ class Finder {
     if ((owner != nowhere) != (dialect.form == Form::object)) return false;
     if (owner != nowhere && !is_class(dialect, tree_.qualified_name(owner))) return false;
     if (!dialect.under.empty() && walk_.last_key(walk_.current()) != dialect.under) return false;
-    const auto is_at_root = [&](std::string_view key) { return tree_.find(root_, key) != nowhere; };
+    const auto is_at_root = [&](std::string_view keys) { return at_keys(tree_, keys) != nowhere; };
     return dialect.beside_root_keys.empty() ||
            std::any_of(dialect.beside_root_keys.begin(), dialect.beside_root_keys.end(), is_at_root);
   }
@@ -242,6 +243,7 @@ class Finder {
     const std::uint64_t most = dialect.is_whole_file ? most_fp8_history_entries : limits::max_field_elements;
     for (const Match::Part& part : match.parts) scaler.fields.push_back(seen(tree_, part, most));
     if (scaler.fields.empty()) return;
+    if (match.dialect_of != nullptr) scaler.dialect = match.dialect_of(scaler);
     keep(std::move(scaler));
   }
 

@@ -12,7 +12,7 @@ namespace tare {
 /// Where in a history of L entries the newest finished amax stands, and where those before it do.
 enum class AgeOrder : std::uint8_t {
   last_first,   ///< L-1, L-2, ... 1; entry 0 is what the running step writes to (the only one where L is 1)
-  first_wraps,  ///< 0, L-1, L-2, ... 1
+  first_wraps,  ///< 0, L-1, L-2, ... 1; round and round where a rule has an index: index, index-1, ... index+1
   first,        ///< 0, 1, ... L-1
   second,       ///< 1, 2, ... L-1; entry 0 is what the running step writes to
 };
@@ -46,6 +46,8 @@ struct Fp8Rule {
   std::optional<ScaleMeaning> meaning = {};  ///< likewise
   /// The field with the newest amax, where the rule looks at it in place of the history's oldest entry.
   std::string_view newest = {};
+  /// The field with the entry that the newest amax was written to, where a history is written round and round.
+  std::string_view index = {};
 };
 
 // Of stored weights. A second, global scale of a tensor stands over those of its blocks: a value is the product.

@@ -142,6 +142,15 @@ void drop_what_does_not_fit(Fp8Slot& slot) {
   if (slot.scale_inv != nullptr && count_of(*slot.scale_inv) != count_of(*slot.scale)) slot.scale_inv = nullptr;
 }
 
+/// A history whose index leads out of it has no newest entry.
+void begin_at(Fp8Slot& slot, const Field* index) {
+  if (slot.history == nullptr || index == nullptr) return;
+  const double entry = Numbers(*index)[0];
+  const bool is_inside = entry >= 0 && entry < static_cast<double>(slot.history_length());
+  if (!is_inside) slot.history = nullptr;
+  if (is_inside) slot.begin = static_cast<std::uint64_t>(entry);
+}
+
 void add_slots(const FoundScaler& scaler, const Fp8Convention& convention, const Fp8Rule& rule, std::uint64_t products,
                std::vector<Fp8Slot>& slots) {
   const Field* scale = numeric(scaler, rule.scale);
@@ -162,6 +171,7 @@ void add_slots(const FoundScaler& scaler, const Fp8Convention& convention, const
     slot.meaning = rule.meaning.value_or(convention.meaning);
     slot.use = rule.use.value_or(convention.use);
     drop_what_does_not_fit(slot);
+    begin_at(slot, numeric(scaler, rule.index));
     add_layers(std::move(slot), slots);
   }
 }
@@ -241,6 +251,11 @@ std::uint64_t Fp8Slot::history_begin() const {
   return columns == 0 ? 0 : column;
 }
 
+std::uint64_t Fp8Slot::entry_of_age(std::uint64_t age) const {
+  const std::uint64_t length = history_length();
+  return (begin + tare::entry_of_age(order, length, age)) % length;
+}
+
 double Fp8Slot::stored(std::uint64_t i) const {
   return Scales(*scale)[scale_index(i)];
 }
@@ -260,10 +275,9 @@ double Fp8Slot::newest_amax() const {
 std::vector<double> Fp8Slot::history_by_age() const {
   if (history == nullptr) return {};
   const Numbers numbers(*history);
-  const std::uint64_t length = history_length();
-  std::vector<double> amaxes(finished_entries(order, length));
+  std::vector<double> amaxes(finished_entries(order, history_length()));
   for (std::uint64_t age = 0; age < amaxes.size(); ++age) {
-    amaxes[age] = numbers[history_index(entry_of_age(order, length, age))];
+    amaxes[age] = numbers[history_index(entry_of_age(age))];
   }
   if (newest != nullptr && !amaxes.empty()) {
     std::rotate(amaxes.begin(), amaxes.end() - 1, amaxes.end());
@@ -362,7 +376,7 @@ Fp8Summary summary_of(const Fp8Slot& slot) {
   } else {
     take_history(summary, [&](std::uint64_t entry) { return amaxes[index(entry)]; });
   }
-  summary.newest = amaxes[slot.history_index(entry_of_age(slot.order, summary.length, 0))];
+  summary.newest = amaxes[slot.history_index(slot.entry_of_age(0))];
   if (slot.newest != nullptr) take_newest(summary, slot.newest_amax(), slot.format_max);
   const double largest = summary.max * summary.scale_max;
   if (largest > 0 && std::isfinite(largest)) summary.margin_bits = std::log2(slot.format_max / largest);

@@ -25,6 +25,7 @@ struct Fp8Slot {
   std::uint64_t column = 0, columns = 0;
   /// Where histories have a row for each slot: which; `rows` is 0 where their entries stand in columns.
   std::uint64_t row = 0, rows = 0;
+  std::uint64_t begin = 0;  ///< the entry with which a history that goes round and round begins
   double format_max = 0;
   AgeOrder order = AgeOrder::first;
   ScaleMeaning meaning = ScaleMeaning::multiplier;
@@ -35,6 +36,8 @@ struct Fp8Slot {
   /// The index in its field of the slot's i-th scale.
   [[nodiscard]] std::uint64_t scale_index(std::uint64_t i) const { return columns == 0 ? i : column; }
   [[nodiscard]] std::uint64_t history_length() const;
+  /// The history's entry that is `age` steps old.
+  [[nodiscard]] std::uint64_t entry_of_age(std::uint64_t age) const;
   /// The index in its field of a history's entry.
   [[nodiscard]] std::uint64_t history_index(std::uint64_t entry) const {
     return history_begin() + entry * history_stride();

@@ -272,7 +272,7 @@ std::vector<NewField> resized_fp8(const FoundScaler& state, std::int64_t length,
                 "`tare migrate STATE --to POLICY -o NEW` makes a state of it of a policy that does");
   }
   throw Error(Status::refused, fmt::format("{}: has no history that can be made longer or shorter", called(state.path)),
-              "TransformerEngine's and flax's are resized; others' length is that of a configuration");
+              "those of NVIDIA's TransformerEngine and of flax are; others' length is that of a configuration");
 }
 
 std::vector<NewField> regrouped_fp8(const FoundScaler& state, TeRelease release) {

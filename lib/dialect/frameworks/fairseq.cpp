@@ -1,4 +1,5 @@
-// fairseq: one number, `loss_scale`, beside the optimizer's state. Metrics of the same name elsewhere are no scaler's.
+// fairseq: one number, `loss_scale`, beside the optimizer's state; of its first releases, in the extra state. Metrics
+// of the same name elsewhere are no scaler's.
 #include <array>
 
 #include "lib/dialect/frameworks/frameworks.hpp"
@@ -42,6 +43,27 @@ constexpr auto fairseq_configuration_keys = std::to_array<ConfigurationKey>({
 constexpr ConfigurationPlaces fairseq_configuration{.around = fairseq_around, .keys = fairseq_configuration_keys};
 constexpr auto fairseq_places = std::to_array<KeptAt>({
     {"*", "", "", "fairseq"},
+});
+// Up to 0.5: fairseq/fp16_trainer.py.
+constexpr auto fairseq_extra_settings = std::to_array<Setting>({
+    {Role::growth_interval, "fairseq up to 0.5 grows after 2000 steps: the window is fixed in its code."},
+    {Role::growth_tracker, "fairseq keeps no counter: a resumed run counts its window from the start."},
+    {Role::hysteresis, "fairseq up to 0.5 has no hysteresis: every overflow backs off."},
+    {Role::min_scale, "fairseq takes it from --min-loss-scale."},
+    {Role::initial_scale, "fairseq up to 0.5 starts at 2^7; a loaded checkpoint's scale replaces it."},
+    {Role::growth_factor, "fairseq always grows by 2: the factor is fixed in its code."},
+    {Role::backoff_factor, "fairseq always halves: the factor is fixed in its code."},
+    {Role::max_scale, "fairseq has no upper bound."},
+    {Role::dynamic, "fairseq's scale is always dynamic."},
+});
+constexpr auto fairseq_extra_each_flag = std::to_array<Flag>({{Role::min_scale, "--min-loss-scale "}});
+constexpr Flags fairseq_extra_flags{"", " ", "", fairseq_extra_each_flag};
+constexpr auto fairseq_extra_root_keys = std::to_array<std::string_view>({"optimizer_history"});
+constexpr auto fairseq_extra_around = std::to_array<std::string_view>({"args"});
+constexpr ConfigurationPlaces fairseq_extra_configuration{.around = fairseq_extra_around,
+                                                          .keys = fairseq_configuration_keys};
+constexpr auto fairseq_extra_places = std::to_array<KeptAt>({
+    {"*", "", "", "fairseq up to 0.5 (FP16Trainer)"},
 });
 constexpr auto fairseq_template_fields = std::to_array<TemplateField>({{"loss_scale", "float"}});
 constexpr auto fairseq_templates = std::to_array<StateTemplate>({
@@ -89,6 +111,21 @@ constinit const Dialect fairseq_part = {
     .places = fairseq_places,
     .templates = fairseq_templates,
     .classes = fairseq_classes,
+};
+
+constinit const Dialect fairseq_extra = {
+    .name = "fairseq",
+    .framework = "fairseq's FP16Trainer",
+    .form = Form::part,
+    .fields = fairseq_fields,
+    .growth = Growth::not_stored,
+    .settings = fairseq_extra_settings,
+    .under = "extra_state",
+    .beside_root_keys = fairseq_extra_root_keys,
+    .policies = fairseq_policies,
+    .flags = fairseq_extra_flags,
+    .configuration = &fairseq_extra_configuration,
+    .places = fairseq_extra_places,
 };
 
 constinit const Trainer fairseq_trainer = {

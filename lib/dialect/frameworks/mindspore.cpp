@@ -69,10 +69,9 @@ Matches find_in_mindspore(const Tree& tree, NodeId map, NodeId) {
   Matches matches = parameters_named(tree, map, mindspore_names);
   Match& match = matches.front();  // no name is required
   if (has_role(match, Role::window_index)) return {};
-  const bool has_loss_scale = is_number(tree, map, loss_scale);
-  const bool is_of_models = has_loss_scale && is_parameter(tree, map, loss_scale);
+  const bool is_of_models = is_parameter(tree, map, loss_scale) && is_number(tree, map, loss_scale);
   if (!is_of_models && !is_number(tree, map, scale_sense)) return {};
-  const bool is_kept = is_of_models || (has_loss_scale && is_resumed_from(tree, map));
+  const bool is_kept = is_of_models || (is_resumed_from(tree, map) && is_number(tree, map, loss_scale));
   std::erase_if(match.parts, [&](const Match::Part& part) {
     return part.name == scale_sense ? is_of_models : part.name == loss_scale && !is_kept;
   });

@@ -18,8 +18,21 @@ namespace {
 
 constexpr std::string_view transformer_engine_ending = "_extra_state";
 
-constexpr auto transformer_engine_arrays = std::to_array<std::string_view>(
-    {"scale_fwd", "scale_inv_fwd", "amax_history_fwd", "scale_bwd", "scale_inv_bwd", "amax_history_bwd"});
+/// Those of Intel Gaudi's, too.
+constexpr auto transformer_engine_arrays = std::to_array<std::string_view>({
+    "scale_fwd",
+    "scale_inv_fwd",
+    "amax_history_fwd",
+    "amax_history_index_fwd",
+    "scale_hybrid",
+    "scale_inv_hybrid",
+    "amax_history_hybrid",
+    "amax_history_index_hybrid",
+    "scale_bwd",
+    "scale_inv_bwd",
+    "amax_history_bwd",
+    "amax_history_index_bwd",
+});
 /// By position in the list of the first releases.
 constexpr auto transformer_engine_listed =
     std::to_array<std::string_view>({"scale_fwd", "amax_history_fwd", "scale_bwd", "amax_history_bwd"});
@@ -167,9 +180,14 @@ std::vector<Match::Part> parts_in(const Tree& document) {
   return parts_of(document, document.root);
 }
 
+const Dialect* whose(const FoundScaler& state) {
+  return state.find("amax_history_index_fwd") == nullptr ? &transformer_engine_state : &transformer_engine_gaudi_state;
+}
+
 Match sighting_of(const Tree& tree, std::string key, NodeId value) {
   Match match;
   match.path = std::move(key);
+  match.dialect_of = whose;
   const NodeId state = unwrapped_extra_state(tree, value, match.path);
   const Kind kind = tree.kind(state);
   if (kind == Kind::map || kind == Kind::list) {
@@ -238,11 +256,6 @@ std::optional<double> transformer_engine_format_max(const FoundScaler& state, co
   return is_number ? std::optional(field->value.as_double()) : std::nullopt;
 }
 
-float transformer_engine_next_scale(float stored, float amax, float fp8_max, float two_to_margin) {
-  return kernels::fp8::next_scale(kernels::fp8::TransformerEngineParams{.two_to_margin = two_to_margin}, stored, amax,
-                                  fp8_max);
-}
-
 constexpr auto transformer_engine_classes = std::to_array<ClassName>({
     {"transformer_engine.common.recipe", "CustomRecipe"},
     {"transformer_engine.common.recipe", "DelayedScaling"},
@@ -303,6 +316,11 @@ constexpr auto transformer_engine_resumes = std::to_array<Resume>({
 });
 
 }  // namespace
+
+float transformer_engine_next_scale(float stored, float amax, float fp8_max, float two_to_margin) {
+  return kernels::fp8::next_scale(kernels::fp8::TransformerEngineParams{.two_to_margin = two_to_margin}, stored, amax,
+                                  fp8_max);
+}
 
 bool is_extra_state(std::string_view key) {
   if (key.size() < transformer_engine_ending.size()) return false;

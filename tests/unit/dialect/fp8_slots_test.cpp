@@ -60,6 +60,29 @@ TEST_CASE("TransformerEngine's columns are tensors, its last row the newest") {
   CHECK(slots[3].history_by_age() == Amaxes{3, 2, 1});
 }
 
+TEST_CASE("Intel Gaudi's histories go round and round: the newest is where the index says") {
+  const auto gaudi = [](float index) {
+    return state_of(transformer_engine_gaudi_state,
+                    {floats("scale_fwd", {2, 4}), floats("amax_history_fwd", {4, 2, 9, 3, 1, 5, 3, 7}, {4, 2}),
+                     floats("amax_history_index_fwd", {index}), floats("scale_bwd", {8}),
+                     floats("amax_history_bwd", {4, 9, 1, 3}, {4, 1}), floats("amax_history_index_bwd", {0})});
+  };
+  const FoundScaler state = gaudi(2);
+  const auto slots = fp8_slots(state);
+  REQUIRE(slots.size() == 3);
+  CHECK(slots[0].history_by_age() == Amaxes{1, 9, 4, 3});
+  CHECK(slots[1].history_by_age() == Amaxes{5, 3, 2, 7});
+  CHECK(summary_of(slots[0]).newest == 1);
+  CHECK(slots[2].role == "grad_output");
+  CHECK(slots[2].history_by_age() == Amaxes{4, 3, 1, 9});
+  const FoundScaler* layer = &state;
+  CHECK_THROWS_WITH(fp8_state_of(std::span(&layer, 1)), Catch::Contains("Intel Gaudi's"));
+  for (const float outside : {4.0F, -1.0F, std::numeric_limits<float>::quiet_NaN()}) {
+    const FoundScaler astray = gaudi(outside);
+    CHECK(fp8_slots(astray)[0].history == nullptr);
+  }
+}
+
 TEST_CASE("te.ops' Quantize has a tensor either way, and what fits no convention has none") {
   const auto roles = [](std::vector<Field> fields) {
     std::vector<std::string> all;
