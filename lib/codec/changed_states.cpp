@@ -1,7 +1,6 @@
 #include "lib/codec/changed_states.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,22 +13,9 @@
 namespace tare {
 namespace {
 
-/// 0 and 0.0: which of them stood there is kept.
-bool is_same_number(const StateValue& a, const StateValue& b) {
-  const auto number = [](const StateValue& value) -> std::optional<double> {
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-    const auto* real = std::get_if<double>(&value);
-    return real == nullptr ? std::nullopt : std::optional(*real);
-  };
-  return number(a) && number(a) == number(b);
-}
-
 /// Takes the values of `changed`; what else stands there is not its own, and stays.
 void take_values(StateSection& section, const StateSection& changed) {
-  for (const auto& [key, value] : changed) {
-    const StateValue* there = section.find(key);
-    if (there == nullptr || !is_same_number(*there, value)) section.set(key, value);
-  }
+  for (const auto& [key, value] : changed) section.set(key, value);
 }
 
 void put(std::vector<NamedState>& states, std::span<const NamedState> changed, const std::string& name) {
