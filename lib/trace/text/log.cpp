@@ -1,6 +1,7 @@
 #include "lib/trace/text/log.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/base/text.hpp"
 #include "lib/base/whole_number.hpp"
@@ -199,9 +200,11 @@ TraceStep Log::step_of(const Facts& facts) {
   step.after = facts.get(Fact::after);
   if (const auto exponent = facts.get(Fact::exponent)) step.after = std::exp2(*exponent);
   if (const auto printed = facts.get(Fact::printed)) {
-    (*printed >= 1 || is_power_of_two(*printed) ? step.after : step.smoothed) = printed;
+    (*printed < 1 && !is_power_of_two(*printed) ? step.smoothed : step.after) = printed;  // nan and inf are its own
   }
-  if (const auto power = facts.get(Fact::power)) (is_power_of_two(*power) ? step.after : step.smoothed) = power;
+  if (const auto power = facts.get(Fact::power)) {
+    (std::isfinite(*power) && !is_power_of_two(*power) ? step.smoothed : step.after) = power;
+  }
   if (const auto smoothed = facts.get(Fact::smoothed)) step.smoothed = smoothed;
   if (facts.shape->has_six_digits && step.scale) step.scale = of_six_digits(*step.scale);
   if (facts.shape->has_six_digits && step.after) step.after = of_six_digits(*step.after);

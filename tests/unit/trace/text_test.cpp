@@ -1,4 +1,6 @@
 // Lines of logs: what each framework's tell, and what copies, breaks and prefixes do not change.
+#include <cmath>
+
 #include "lib/trace/text/match.hpp"
 #include "lib/trace/text/scan.hpp"
 #include "lib/trace/text/shapes.hpp"
@@ -210,6 +212,27 @@ TEST_CASE("fairseq's updates count no skipped steps; a mean of scales is no scal
   CHECK(steps[2].span == 99);
   CHECK_FALSE(steps[2].after.has_value());
   CHECK(steps[2].smoothed == 1399.0);
+}
+
+TEST_CASE("a scale that becomes nan or infinite is the step's own in every shape, and no mean") {
+  for (const std::string scale : {"nan", "inf"}) {
+    for (const std::string& line :
+         {iteration(30, scale),
+          "[2023-01-01 10:00:00 swin_tiny] (main.py 231): INFO Train: [0/300][30/1251]\teta 0:10:00 lr 0.000001\t wd "
+          "0.0500\ttime 0.5 (0.5)\tloss 6.9 (6.9)\tgrad_norm 1.5 (1.5)\tloss_scale " +
+              scale + " (" + scale + ")\tmem 9000MB\n",
+          "| Iter:     30 | loss: 1.5000 | lr: 1.0e-02 | scale: " + scale + " | grad_norm: 1.5 | time: 0.1\n",
+          "step 30 loss 1.5 loss_scale " + scale + "\n",
+          "| epoch 001: 300 / 1374 loss=13.1, num_updates=30, lr=9.8e-06, gnorm=2.5, loss_scale=" + scale +
+              ", wall=2\n"}) {
+      const auto steps = steps_of(trace_of_log(line));
+      INFO(line);
+      REQUIRE(steps.size() == 1);
+      REQUIRE(steps[0].after.has_value());
+      CHECK_FALSE(std::isfinite(*steps[0].after));
+      CHECK_FALSE(steps[0].smoothed.has_value());
+    }
+  }
 }
 
 TEST_CASE("exceptions about a minimum are the overflow that no other line tells") {
