@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -19,6 +20,7 @@
 #include "lib/base/utf8.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/container/safetensors/safetensors.hpp"
+#include "lib/trace/repeated_files.hpp"
 #include "lib/trace/series/csv.hpp"
 #include "lib/trace/series/jsonl.hpp"
 #include "lib/trace/series/mlflow.hpp"
@@ -81,6 +83,10 @@ std::string first_time(std::string_view text) {
     if (i == shape.size()) return digits;
   }
   return {};
+}
+
+std::size_t hash_of(std::string_view text) {
+  return std::hash<std::string_view>()(text);
 }
 
 bool is_quoting(std::string_view name) {
@@ -204,6 +210,9 @@ RunFile run_file(const Input& input, const TraceOptions& options) {
     file.kind = RunFileKind::log;
     file.time = first_time(as_text(head));
   }
+  constexpr std::size_t page = 4096;
+  file.first_line = hash_of(as_text(head).substr(0, as_text(head).find('\n')));
+  if (head.size() >= page) file.first_page = hash_of(as_text(head).substr(0, page));
   return file;
 }
 
@@ -262,6 +271,7 @@ std::vector<RunFiles> files_of_run(std::span<const std::string> paths, const Tra
   }
   std::vector<RunFiles> found;
   for (auto& [name, group] : groups) {
+    drop_repeated(group.files, options);
     put_in_order(group.files);
     const bool tells_all = group.kind == RunFileKind::trainer_state;  // that those before it tell
     if (tells_all) group.files.erase(group.files.begin(), std::prev(group.files.end()));

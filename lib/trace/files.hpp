@@ -28,6 +28,8 @@ struct RunFile {
   std::string metric = {};            ///< the key, of MLflow's
   std::string time = {};              ///< when it was written, to be compared as text: a date, or a step; empty: none
   std::shared_ptr<Input> input = {};  ///< where it cannot be opened twice
+  std::size_t first_line = 0;         ///< hashed
+  std::size_t first_page = 0;         ///< hashed; 0: it is shorter
 };
 
 /// Files that tell of one run together, in the order in which they were written; others may tell of it once more.
@@ -57,8 +59,8 @@ std::string group_of(const RunFile& file);
 /// In which they were written, as far as names and times tell.
 void put_in_order(std::vector<RunFile>& files);
 
-/// What is at `paths`, folders walked. Throws `not_found` or `io` for a path that was given; what cannot be opened in a
-/// folder is left out.
+/// What is at `paths`, folders walked, copies left out. Throws `not_found` or `io` for a path that was given; what
+/// cannot be opened in a folder is left out.
 std::vector<RunFiles> files_of_run(std::span<const std::string> paths, const TraceOptions& options);
 
 }  // namespace tare
