@@ -46,13 +46,20 @@ struct WatchVerbOptions {
   bool json = false, polls = false, once = false;
 };
 
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 /// Signals that end the watching, as something to wait for. One that was ignored before stays so.
 class EndingSignals {
  public:
   EndingSignals() {
     sigset_t set;
     sigemptyset(&set);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      if (!is_ignored(signal)) sigaddset(&set, signal);  // one that is blocked would come all the same
+    }
     sigprocmask(SIG_BLOCK, &set, nullptr);
     descriptor_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (descriptor_ < 0) throw_io("signals", errno);
@@ -259,7 +266,7 @@ Verb watch_verb() {
                   {"--tag", &options->tag, "The series that is the scale, where there are several"}},
       .closing_words =
           "Logs are read as they grow, through rotation, truncation and restarts; network file systems are polled.\n"
-          "SIGINT, SIGTERM and SIGHUP end it with exit 0.\n"
+          "SIGINT, SIGTERM and SIGHUP end it with exit 0, but for those that were ignored when it began (nohup).\n"
           "Examples:\n"
           "  tare watch run\n"
           "  tare watch run --metrics /var/lib/node_exporter/run.prom --fail-on never\n"

@@ -36,6 +36,29 @@ std::string plain_path(const std::string& path) {
   return std::string(folder.get()).append("/").append(file_name(path));
 }
 
+/// The first line of a table; empty where it is not whole.
+std::string header_of(const Source& table) {
+  Bytes head(static_cast<std::size_t>(std::min<std::uint64_t>(table.size(), Input::head_bytes)));
+  table.read(0, head);
+  const std::string_view text = as_text(head);
+  return std::string(text.substr(0, text.find('\n') == text.npos ? 0 : text.find('\n') + 1));
+}
+
+std::set<std::string_view> columns_in(std::string_view header) {
+  std::set<std::string_view> columns;
+  while (!header.empty()) {
+    const std::size_t end = std::min(header.find_first_of(",;\t\r\n"), header.size());
+    if (end > 0) columns.insert(header.substr(0, end));
+    header.remove_prefix(std::min(end + 1, header.size()));
+  }
+  return columns;
+}
+
+bool has_more_columns(std::string_view header, std::string_view before) {
+  const auto now = columns_in(header), then = columns_in(before);
+  return !then.empty() && now.size() > then.size() && std::ranges::includes(now, then);
+}
+
 }  // namespace
 
 FollowedFiles::FollowedFiles(std::vector<std::string> paths, const TraceOptions& options, std::vector<std::string> own,
@@ -101,13 +124,13 @@ void FollowedFiles::take(const std::vector<RunPath>& paths) {
       }
       continue;
     }
-    const auto other = others_.find(inode);
-    const auto size = static_cast<std::uint64_t>(there.st_size);
-    if (other != others_.end() && (other->second >= ripe_bytes || other->second == size)) continue;
+    if (is_known_other(there)) continue;
     try {
       if (auto file = looked_at(path, there)) fresh.push_back(std::move(file));
-    } catch (const Error&) {
+    } catch (const Error& error) {
       if (is_given && !has_begun_) throw;
+      const bool is_news = error.status == Status::refused && unread_.insert(path).second;
+      if (is_news) tell(FollowedChange::What::unread, path, std::string(error.what()) + ": " + error.hint);
     }
   }
   std::vector<RunFile> order;
@@ -119,19 +142,27 @@ void FollowedFiles::take(const std::vector<RunPath>& paths) {
   }
 }
 
+/// An inode is another file's once the first one was taken away.
+bool FollowedFiles::is_known_other(const struct stat& there) const {
+  const auto other = others_.find({there.st_dev, there.st_ino});
+  if (other == others_.end()) return false;
+  const timespec &then = other->second.changed, &now = there.st_mtim;
+  return other->second.size == there.st_size && then.tv_sec == now.tv_sec && then.tv_nsec == now.tv_nsec;
+}
+
 /// Null where it tells nothing, or not yet.
 std::unique_ptr<FollowedFiles::Followed> FollowedFiles::looked_at(const std::string& path, const struct stat& there) {
   const Inode inode{there.st_dev, there.st_ino};
   const Input input(path, options_);
   const std::string_view head = as_text(input.head());
   const auto size = static_cast<std::uint64_t>(there.st_size);
-  if (size < ripe_bytes && head.find('\n') == head.npos) {
+  if (size < ripe_bytes && head.find_first_of("\n\r") == head.npos) {
     unripe_.insert(path);
     return nullptr;
   }
   auto file = std::make_unique<Followed>(Followed{run_file(input, options_), {}, inode});
   if (!grows(file->file.kind)) {
-    others_[inode] = size;
+    others_[inode] = {there.st_size, there.st_mtim};
     return nullptr;
   }
   file->group = group_of(file->file);
@@ -141,7 +172,9 @@ std::unique_ptr<FollowedFiles::Followed> FollowedFiles::looked_at(const std::str
   Bytes begin(static_cast<std::size_t>(std::min<std::uint64_t>(file->source->size(), front_bytes)));
   file->source->read(0, begin);
   file->is_packed = starts_like_packed_stream(begin);
+  if (file->is_packed) others_[inode] = {there.st_size, there.st_mtim};
   if (starts_like_utf16(begin)) {
+    others_[inode] = {there.st_size, there.st_mtim};
     throw Error(Status::refused, escaped(path) + ": is UTF-16, which is not followed while it grows",
                 "let it be written as UTF-8, or read what there is with `tare trace`");
   }
@@ -161,7 +194,26 @@ const FollowedFiles::Followed* FollowedFiles::copied_from(const Followed& file) 
   return nullptr;
 }
 
+/// Under whatever name.
+bool FollowedFiles::is_packed_copy(const Followed& file) {
+  return !packed_.insert({file.inode, file.front.hash}).second;
+}
+
+/// From now on it tells what no file of its group has told that has the same contents so far.
+void FollowedFiles::join_copies(Followed& file) {
+  for (const auto& known : files_) {
+    const bool is_other = known.get() != &file && known->group == file.group && known->source != nullptr;
+    if (!is_other || known->file.metric != file.file.metric || known->read.end == 0) continue;
+    const std::uint64_t both = std::min(file.source->size(), known->read.end);
+    if (both == 0 || same_bytes(*file.source, *known->source, 0, both) < both) continue;
+    if (!known->told) known->told = std::make_shared<ToldCopies>(ToldCopies{known->source, known->read});
+    file.told = known->told;
+    return;
+  }
+}
+
 void FollowedFiles::begin(std::unique_ptr<Followed> file) {
+  if (file->is_packed && is_packed_copy(*file)) return;
   const Followed* const original = copied_from(*file);
   if (original != nullptr) {
     const bool is_of_now = original->front.hash == file->front.hash;
@@ -171,11 +223,11 @@ void FollowedFiles::begin(std::unique_ptr<Followed> file) {
       return;
     }
   } else {
-    tell(FollowedChange::What::found, file->file.path, std::string(name_of(file->file.kind)));
+    if (!file->is_packed) join_copies(*file);
+    if (!file->told) tell(FollowedChange::What::found, file->file.path, std::string(name_of(file->file.kind)));
   }
   if (file->is_packed) {
     if (original == nullptr) read_packed(*file);
-    others_[file->inode] = ripe_bytes;
     return;
   }
   read_on(*file);
@@ -217,16 +269,46 @@ void FollowedFiles::read_on(Followed& file) {
   file.source->refresh();
   const std::uint64_t size = file.source->size();
   if (size == file.size && size == file.read.end) return;
+  const bool is_table = file.file.kind == RunFileKind::csv;
+  std::string header = is_table ? header_of(*file.source) : std::string();
+  if (is_table && header.empty()) return;  // it is being written anew
   const bool is_shorter = size < file.read.end;
-  if (is_begun_anew(file) || is_shorter) {
+  const bool has_other_front = is_begun_anew(file);
+  const bool is_retold = is_table && (has_other_front ? has_more_columns(header, file.header) : is_shorter);
+  file.header = std::move(header);
+  file.size = size;
+  if (is_retold) return read_group_anew(file);
+  if (has_other_front || is_shorter) {
     tell(FollowedChange::What::truncated, file.file.path);
     file.read_before = std::exchange(file.read, {});
+    file.told.reset();
+    join_copies(file);
   }
-  file.size = size;
+  read_rest(file);
+}
+
+/// A table whose rows were all written again, as Lightning does for a column more: what it told is told by it anew.
+void FollowedFiles::read_group_anew(const Followed& table) {
+  readers_.erase(table.group);
+  for (const auto& file : files_) {
+    if (file->group != table.group) continue;
+    file->read = {};
+    file->told.reset();
+    if (file->source) read_rest(*file);
+  }
+}
+
+void FollowedFiles::read_rest(Followed& file) {
+  if (file.told && !pass_over_told(*file.told, file.file.kind, file.source, file.read)) {
+    file.told.reset();
+    tell(FollowedChange::What::found, file.file.path, std::string(name_of(file.file.kind)));
+  }
   for (;;) {
     const WholePart part = whole_part(file.file.kind, *file.source, file.read.end);
     if (part.end == file.read.end || is_stopped_()) return;
+    if (file.told && part.end <= file.told->read.end) return;
     read_piece(file, part);
+    if (file.told) *file.told = {file.source, file.read};
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include "lib/trace/run_reader.hpp"
 #include "lib/watch/growing_file.hpp"
+#include "lib/watch/told_copies.hpp"
 
 namespace tare {
 
@@ -23,10 +24,11 @@ struct FollowedChange {
     rotated,    ///< it has another name now, and is read on under that
     truncated,  ///< it was emptied, or begun anew: read from its front
     gone,       ///< it was taken away
+    unread,     ///< it is of the run, perhaps, and cannot be followed
   };
   What what;
   std::string path;
-  std::string kind_or_name = {};  ///< found: what it is; rotated: its name now
+  std::string more = {};  ///< found: what it is; rotated: its name now; unread: why, escaped
 };
 
 class FollowedFiles {
@@ -58,19 +60,32 @@ class FollowedFiles {
     WholePart read = {};                       ///< so far, from the front
     WholePart read_before = {};                ///< of what stood there before it was truncated
     Fingerprint front = {}, front_before = {};
-    std::uint64_t size = 0;  ///< when it was looked at last
-    bool is_packed = false;  ///< read once, as a whole
-    bool has_moved = false;  ///< its path leads elsewhere, or nowhere
+    std::shared_ptr<ToldCopies> told = {};  ///< null: it tells what no other does
+    std::string header = {};                ///< of a table: its first line
+    std::uint64_t size = 0;                 ///< when it was looked at last
+    bool is_packed = false;                 ///< read once, as a whole
+    bool has_moved = false;                 ///< its path leads elsewhere, or nowhere
     Clock::time_point moved = {};
+  };
+
+  /// A file that tells nothing, as it was when it was looked at.
+  struct Other {
+    off_t size = 0;
+    timespec changed = {};
   };
 
   void walk();
   void take(const std::vector<RunPath>& paths);
   [[nodiscard]] std::unique_ptr<Followed> looked_at(const std::string& path, const struct stat& there);
   [[nodiscard]] const Followed* copied_from(const Followed& file) const;
+  [[nodiscard]] bool is_known_other(const struct stat& there) const;
+  bool is_packed_copy(const Followed& file);
+  void join_copies(Followed& file);
   void begin(std::unique_ptr<Followed> file);
   void follow(Followed& file);
   void read_on(Followed& file);
+  void read_group_anew(const Followed& table);
+  void read_rest(Followed& file);
   void read_piece(Followed& file, const WholePart& part);
   void read_packed(const Followed& file);
   static bool is_begun_anew(Followed& file);
@@ -81,8 +96,9 @@ class FollowedFiles {
   std::set<std::string> own_;
   std::function<bool()> is_stopped_;
   std::vector<std::unique_ptr<Followed>> files_;
-  std::map<Inode, std::uint64_t> others_;  ///< files that tell nothing, and their size when they were looked at
-  std::set<std::string> unripe_;
+  std::map<Inode, Other> others_;
+  std::set<std::pair<Inode, std::uint64_t>> packed_;  ///< which were read, and the hashes of their fronts
+  std::set<std::string> unripe_, unread_;
   std::map<std::string, RunReader> readers_;
   std::vector<FollowedChange> changes_;
   bool has_read_ = false;

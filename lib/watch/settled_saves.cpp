@@ -32,7 +32,8 @@ void sign(const std::string& path, const Files& files, int depth, Signature& sig
     signature.add(static_cast<std::uint64_t>(there.st_ino));
     signature.add(static_cast<std::uint64_t>(there.st_mtim.tv_sec));
     signature.add(static_cast<std::uint64_t>(there.st_mtim.tv_nsec));
-    signature.newest = std::max(signature.newest, there.st_mtim.tv_sec);
+    // A copy may have its original's time of writing.
+    signature.newest = std::max({signature.newest, there.st_mtim.tv_sec, there.st_ctim.tv_sec});
     return;
   }
   if (depth == deepest_save) return;

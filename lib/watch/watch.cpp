@@ -26,6 +26,8 @@ WatchEvent::What event_of(FollowedChange::What what) {
       return WatchEvent::What::rotated;
     case FollowedChange::What::truncated:
       return WatchEvent::What::truncated;
+    case FollowedChange::What::unread:
+      return WatchEvent::What::warning;
     default:
       return WatchEvent::What::gone;
   }
@@ -45,6 +47,24 @@ std::uint64_t overflows_in(const TraceStep& step, std::optional<double> before) 
   if (step.skipped) return *step.skipped;
   if (step.overflow) return *step.overflow ? step.span : 0;
   return before && step.after && *step.after < *before ? 1 : 0;
+}
+
+/// As far as it is told: one below what its log has decimals for is that small.
+std::optional<double> scale_left_by(const TraceStep& step) {
+  const bool is_rounded = step.smoothed < 1 && !step.scale && !step.after;
+  return is_rounded ? step.smoothed : step.after;
+}
+
+bool is_same(const std::optional<double>& a, const std::optional<double>& b) {
+  return a == b || (a && b && std::isnan(*a) && std::isnan(*b));
+}
+
+bool is_same(const TraceCheckpoint& a, const TraceCheckpoint& b) {
+  return a.step == b.step && is_same(a.scale(), b.scale());
+}
+
+std::string teller_of(const Trace& trace) {
+  return trace.sources.empty() ? std::string() : trace.sources.front().kind + trace.sources.front().tag;
 }
 
 bool is_folder(const std::string& path) {
@@ -98,14 +118,14 @@ std::vector<WatchEvent> Watch::look(bool walks) {
   std::vector<WatchEvent> events;
   const bool has_waited = waits();
   for (const FollowedChange& change : files_.look(walks || has_waited)) {
-    events.push_back({.what = event_of(change.what), .path = change.path, .text = change.kind_or_name});
+    events.push_back({.what = event_of(change.what), .path = change.path, .text = change.more});
   }
   bool has_changed = files_.has_read() || !has_looked_;
   if (walks || has_waited) {
     saves_.begin();
     saved_ =
         read_run_checkpoints(paths_, options_.trace, [this](const std::string& path) { return saves_.read(path); });
-    has_changed = has_changed || saves_.version() != version_;
+    has_changed = has_changed || saves_.version() != version_ || saved_.checkpoints.size() != status_.checkpoints;
     version_ = saves_.version();
   }
   if (has_changed) take_in(events);
@@ -116,7 +136,9 @@ std::vector<WatchEvent> Watch::look(bool walks) {
 void Watch::take_in(std::vector<WatchEvent>& events) {
   const Trace trace = told_together(files_.traces(), saved_);
   tell_warnings(trace, events);
-  tell_steps(trace, events);
+  const bool is_saved_alone = trace.steps.empty() || teller_of(trace) == "checkpoint";
+  if (is_saved_alone) saved_course_.take(trace);
+  tell_steps(is_saved_alone ? saved_course_.trace() : trace, events);
   tell_checkpoints(trace, events);
   tell_findings(trace, events);
 }
@@ -132,12 +154,10 @@ void Watch::tell_warnings(const Trace& trace, std::vector<WatchEvent>& events) {
 }
 
 void Watch::tell_steps(const Trace& trace, std::vector<WatchEvent>& events) {
-  const std::string teller =
-      trace.sources.empty() ? std::string() : trace.sources.front().kind + trace.sources.front().tag;
-  const bool is_silent = teller != teller_;  // the run so far, or the same once more by another source
-  teller_ = teller;
-  if (is_silent) scale_.reset();
-  status_.steps = status_.overflows = 0;
+  const std::string before_it = std::exchange(teller_, teller_of(trace));
+  // The run so far, or the same once more by another source.
+  const bool is_silent = teller_ != before_it && (!has_looked_ || !before_it.empty());
+  std::uint64_t steps = 0, all_overflows = 0;
   std::vector<WatchEvent> moves;
   std::optional<double> scale;
   std::size_t index = 0;
@@ -145,14 +165,15 @@ void Watch::tell_steps(const Trace& trace, std::vector<WatchEvent>& events) {
   for (const TraceStep& told : trace.steps) {
     const TraceStep step = once.rest_of(told);
     const std::optional<double> before = step.scale ? step.scale : scale;
-    const std::optional<double> after = step.after ? step.after : before;
+    const std::optional<double> left = scale_left_by(step);
+    const std::optional<double> after = left ? left : before;
     const std::uint64_t overflows = overflows_in(step, before);
-    status_.steps += step.span;
-    status_.overflows += overflows;
+    steps += step.span;
+    all_overflows += overflows;
     if (step.step) status_.step = step.step;
     const bool is_new = index++ >= told_steps_ && !is_silent;
     if (is_new && step.segment > segment_) moves.push_back({.what = WatchEvent::What::restart, .step = step.step});
-    if (is_new && (overflows > 0 || (scale && after != scale))) {
+    if (is_new && (overflows > 0 || (scale && !is_same(after, scale)))) {
       moves.push_back({.what = WatchEvent::What::scale,
                        .step = step.step,
                        .from = scale ? scale : before,
@@ -162,8 +183,11 @@ void Watch::tell_steps(const Trace& trace, std::vector<WatchEvent>& events) {
     segment_ = step.segment;
     scale = after;
   }
-  status_.restarts = trace.segments.empty() ? 0 : trace.segments.size() - 1;
-  status_.scale = scale_ = scale;
+  const std::uint64_t restarts = trace.segments.empty() ? 0 : trace.segments.size() - 1;
+  status_.steps = std::max(status_.steps, steps);
+  status_.overflows = std::max(status_.overflows, all_overflows);
+  status_.restarts = std::max<std::uint64_t>(status_.restarts, restarts);
+  status_.scale = scale;
   told_steps_ = trace.steps.size();
   const auto is_move = [](const WatchEvent& event) { return event.what == WatchEvent::What::scale; };
   const auto count = static_cast<std::size_t>(std::ranges::count_if(moves, is_move));
@@ -188,8 +212,12 @@ void Watch::tell_checkpoints(const Trace& trace, std::vector<WatchEvent>& events
   status_.newest.reset();
   for (const TraceCheckpoint& checkpoint : trace.checkpoints) {
     if (!status_.newest || checkpoint.step.value_or(0) >= status_.newest->step.value_or(0)) status_.newest = checkpoint;
-    if (std::ranges::find(told_checkpoints_, checkpoint.path) != told_checkpoints_.end()) continue;
-    told_checkpoints_.push_back(checkpoint.path);
+    const auto told = std::ranges::find(told_checkpoints_, checkpoint.path, &TraceCheckpoint::path);
+    if (told == told_checkpoints_.end()) {
+      told_checkpoints_.push_back(checkpoint);
+    } else if (is_same(std::exchange(*told, checkpoint), checkpoint)) {
+      continue;
+    }
     if (has_looked_) {
       events.push_back({.what = WatchEvent::What::checkpoint,
                         .path = checkpoint.path,

@@ -10,6 +10,7 @@
 
 #include "lib/health/doctor.hpp"
 #include "lib/watch/followed_files.hpp"
+#include "lib/watch/saved_course.hpp"
 #include "lib/watch/settled_saves.hpp"
 
 namespace tare {
@@ -41,13 +42,13 @@ struct WatchEvent {
 
 std::string_view name(WatchEvent::What what);
 
-/// How the run stands.
+/// How the run stands. What is counted never falls.
 struct RunStatus {
   std::uint64_t steps = 0;      ///< that are told of, those that a restart overwrote, too
   std::uint64_t overflows = 0;  ///< of these, at least
   std::uint64_t restarts = 0;
   std::optional<std::int64_t> step = {};  ///< the last one that has a number
-  std::optional<double> scale = {};       ///< that the last one left
+  std::optional<double> scale = {};       ///< that the last one left; as printed where that is less than 1
   std::size_t checkpoints = 0;
   std::optional<TraceCheckpoint> newest = {};  ///< checkpoint
   Diagnosis diagnosis = {};                    ///< what is wrong now; without a finding that it is healthy
@@ -96,10 +97,11 @@ class Watch {
   bool has_looked_ = false;
   std::string teller_;  ///< the source whose steps are counted
   std::size_t told_steps_ = 0;
-  std::optional<double> scale_;
+  SavedCourse saved_course_;
   std::uint32_t segment_ = 0;
-  std::vector<std::string> told_checkpoints_, told_warnings_;
-  std::string examined_;  ///< the newest checkpoint, and its version
+  std::vector<std::string> told_warnings_;
+  std::vector<TraceCheckpoint> told_checkpoints_;  ///< of each path the last one
+  std::string examined_;                           ///< the newest checkpoint, and its version
   std::vector<HealthFinding> of_newest_;
 };
 

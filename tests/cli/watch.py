@@ -218,6 +218,23 @@ def reads_once(tare, scratch):
         yield f"{peak} KiB of memory"
 
 
+def ignored_signals(tare, scratch):
+    """Behind nohup, or in a shell's background, it goes on where a terminal is closed or ^C pressed."""
+    folder = scratch / "background"
+    folder.mkdir()
+    for number in (signal.SIGHUP, signal.SIGINT):
+        told = signal.signal(number, signal.SIG_IGN)
+        with Watcher(tare, scratch, folder) as watcher:
+            signal.signal(number, told)
+            watcher.wait_for(lambda: watcher.events("begins"))
+            watcher.process.send_signal(number)
+            time.sleep(1.5)
+            if watcher.process.poll() is not None:
+                yield f"an ignored {number.name} ends the watching"
+            elif watcher.end():
+                yield f"SIGTERM where {number.name} is ignored: no exit 0"
+
+
 def usage(tare, scratch):
     cases = {"a run that is not there": ([scratch / "none"], 3), "no run": ([], 2),
              "a server's": (["https://localhost/run"], 4), "no time": ([scratch, "--interval", "0"], 2),
@@ -250,7 +267,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         problems = [*follows(tare, scratch), *fails(tare, scratch), *checkpoints(tare, options.corpus, scratch),
-                    *reads_once(tare, scratch), *usage(tare, scratch)]
+                    *reads_once(tare, scratch), *ignored_signals(tare, scratch), *usage(tare, scratch)]
     print("\n".join(problems) or "what happens to a run is told, once, and as it happens")
     return 1 if problems else 0
 

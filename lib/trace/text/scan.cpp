@@ -101,6 +101,7 @@ class Lines {
   /// Between carriage returns stand states of progress bars, of which the message's own is the last.
   void give(std::string_view line, bool is_last) {
     if (which_ == WhichLines::with_trigger) line = without_wrapper(line);
+    const bool is_cut = is_cut_ && is_last && !line.ends_with('\r');
     while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     while (!line.empty()) {
       const std::size_t end = std::min(line.find('\r'), line.size());
@@ -110,7 +111,7 @@ class Lines {
       if (part.empty()) continue;
       if (has_more && which_ != WhichLines::all && find_trigger_in(part) == part.size()) continue;
       const std::string_view plain = without_escapes(part, plain_);
-      wants_more_ = take_({plain, number_ + 1, teller_of(plain), is_cut_ && is_last && !has_more});
+      wants_more_ = take_({plain, number_ + 1, teller_of(plain), is_cut && !has_more});
     }
   }
 
@@ -179,8 +180,7 @@ WholePart whole_lines(const Source& file, std::uint64_t begin) {
     file.read(at, std::as_writable_bytes(std::span(buffer).first(size)));
     const std::string_view text(buffer.data(), size);
     const std::size_t newline = text.rfind('\n');
-    // Bars that only carriage returns end are many megabytes long.
-    const std::size_t last = newline != text.npos ? newline : size == buffer.size() ? text.rfind('\r') : text.npos;
+    const std::size_t last = newline != text.npos ? newline : text.rfind('\r');  // bars end in nothing else
     part.count += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
     if (last != text.npos) {
       part.end = at + last + 1;

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -190,6 +191,98 @@ TEST_CASE("a log in UTF-16 is refused with what to do, and not followed as if it
   CHECK_THROWS_WITH(files.look(true), Catch::Contains("is UTF-16, which is not followed while it grows"));
 }
 
+TEST_CASE("a log in UTF-16 that comes into a run's folder is told once, with what to do") {
+  const TraceOptions options;
+  const Scratch folder;
+  append(folder / "train.log", std::string("\xff\xfes\0c\0\n\0", 8));
+  FollowedFiles files = following(folder.text(), options);
+  const auto changes = files.look(true);
+  REQUIRE(changes.size() == 1);
+  CHECK(changes[0].what == FollowedChange::What::unread);
+  CHECK(changes[0].more.find("let it be written as UTF-8") != std::string::npos);
+  append(folder / "train.log", std::string("s\0\n\0", 4));
+  CHECK(files.look(true).empty());
+}
+
+TEST_CASE("a log whose inode was a file's that told nothing is followed") {
+  const TraceOptions options;
+  const Scratch folder;
+  FollowedFiles files = following(folder.text(), options);
+  append(folder / "model.safetensors", std::string(5000, '\0'));
+  CHECK(files.look(true).empty());
+  std::filesystem::resize_file(folder / "model.safetensors", 0);  // the same inode, whatever the file system
+  append(folder / "model.safetensors", banner() + std::string(line_of_overflow(false)) + std::string(5000, '-'));
+  std::filesystem::rename(folder / "model.safetensors", folder / "train.log");
+  CHECK(files.look(true).size() == 1);
+  CHECK(told(files).size() == 1);
+}
+
+TEST_CASE("a bar that carriage returns alone end is read while it grows, as it is told at its end") {
+  const TraceOptions options;
+  const Scratch folder;
+  FollowedFiles files = following(folder.text(), options);
+  const auto bar = [](int step) {
+    return "\r " + std::to_string(step) + "%|##        | " + std::to_string(step) +
+           "/100 [00:01<10:00, 1.0it/s, loss=2.5, loss_scale=" + std::to_string(65536 >> (step / 10)) + ".0]";
+  };
+  for (int step = 1; step < 60; ++step) {
+    append(folder / "train.log", bar(step));
+    files.look(true);
+    if (step > 1) CHECK(told(files).size() == static_cast<std::size_t>(step - 1));  // the last one may go on
+  }
+  append(folder / "train.log", "\n");
+  files.look(true);
+  const std::vector<std::string> paths{folder.text()};
+  CHECK(told(files) == described(read_trace(paths, options)));
+}
+
+TEST_CASE("a console that is kept twice while it grows is told once, whichever copy is ahead") {
+  const TraceOptions options;
+  const Scratch folder;
+  FollowedFiles files = following(folder.text(), options);
+  std::string text = banner();
+  std::mt19937 random(11);
+  const auto names = std::to_array<std::string>({"slurm-1.out", "wandb.out"});
+  std::array<std::size_t, 2> written{};
+  std::size_t found = 0;
+  for (int i = 0; i < 40; ++i) {
+    text += "step " + std::to_string(i) + "\n" + std::string(line_of_overflow(i % 2 == 1));
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      const std::size_t end = i == 39 ? text.size() : written[k] + random() % (text.size() - written[k] + 1);
+      append(folder / names[k], std::string_view(text).substr(written[k], end - written[k]));
+      written[k] = end;
+      for (const auto& change : files.look(true)) found += change.what == FollowedChange::What::found ? 1 : 0;
+    }
+  }
+  CHECK(told(files).size() == 40);
+  CHECK(found == 1);
+  append(folder / "wandb.out", line_of_overflow(false));
+  files.look(false);
+  append(folder / "slurm-1.out", "another end\n" + std::string(line_of_overflow(true)));
+  files.look(false);
+  CHECK(told(files).size() == 42);
+}
+
+TEST_CASE("a table that is written anew with a column more, as Lightning's, tells its steps once and no restart") {
+  const TraceOptions options;
+  const Scratch folder;
+  FollowedFiles files = following(folder.text(), options);
+  std::string rows;
+  std::size_t lines = 0;
+  const auto write = [&](const std::string& header, const std::string& more) {
+    for (int i = 0; i < 3; ++i, ++lines) rows += std::to_string(10 * lines) + ",64" + more + "\n";
+    std::ofstream(folder / "metrics.csv", std::ios::binary) << header + rows;
+    const auto changes = files.look(true);
+    CHECK(std::ranges::count(changes, FollowedChange::What::truncated, &FollowedChange::what) == 0);
+    CHECK(told(files).size() == lines);
+  };
+  write("step,loss_scale\n", "");
+  write("step,loss_scale\n", "");
+  write("step,loss_scale,val_loss\n", ",2.5");
+  write("step,loss_scale,val_loss\n", ",");
+  CHECK(std::ranges::none_of(told(files), [](const std::string& step) { return step.find("segment=1") != step.npos; }));
+}
+
 TEST_CASE("a log that is renamed is read to its end, and the one in its place from its front") {
   const TraceOptions options;
   const Scratch folder;
@@ -219,9 +312,9 @@ TEST_CASE("a file is told to be of the run once, with what it is, and a copy of 
   REQUIRE(changes.size() == 2);
   CHECK(changes[0].what == FollowedChange::What::found);
   CHECK(changes[0].path == folder / "metrics.csv");
-  CHECK(changes[0].kind_or_name == "csv");
+  CHECK(changes[0].more == "csv");
   CHECK(changes[1].path == folder / "train.log");
-  CHECK(changes[1].kind_or_name == "log");
+  CHECK(changes[1].more == "log");
   std::filesystem::copy(folder / "train.log", folder / "train.log.1");
   CHECK(files.look(true).empty());
 }

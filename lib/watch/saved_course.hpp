@@ -1,0 +1,41 @@
+// A run that its checkpoints alone tell of: what they told stays told when a run keeps the last few, or writes over
+// one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "lib/trace/trace.hpp"
+
+namespace tare {
+
+class SavedCourse {
+ public:
+  /// Takes the steps of checkpoints that are there, in the order of the steps. What is new goes on behind those before.
+  void take(const Trace& saved);
+  /// Every step that was taken. A checkpoint that was written over with an earlier step begins a segment.
+  [[nodiscard]] const Trace& trace() const { return trace_; }
+
+ private:
+  struct Told {
+    std::optional<std::int64_t> step;
+    std::optional<double> after;
+
+    bool operator==(const Told&) const = default;
+  };
+
+  void begin_segment();
+  void add(TraceStep step);
+  [[nodiscard]] TraceStep rest_of(TraceStep step) const;
+  [[nodiscard]] std::optional<std::uint64_t> skipped_by(std::int64_t step) const;
+
+  Trace trace_;
+  std::map<std::string, Told> told_;                  ///< of each path the last one
+  std::optional<std::int64_t> last_;                  ///< of the segment
+  std::uint64_t skipped_ = 0;                         ///< steps that were told so
+  std::map<std::int64_t, std::uint64_t> skipped_by_;  ///< what that was at each step
+};
+
+}  // namespace tare
