@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -18,6 +19,12 @@ using namespace tare::capi;
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// Of the time at most this part goes into looking.
+constexpr int rest_for_each_look = 19;
 /// Nothing but a change, or the end of the time, ends the waiting.
 constexpr int no_stop = -1;
 
@@ -34,7 +41,7 @@ WatchOptions options_of(const char* json) {
   if (settle < 0 || settle > longest) {
     throw Error(Status::invalid_argument, "\"settle\" is " + std::to_string(settle), "seconds: 0 to 86400");
   }
-  options.settle = std::chrono::seconds(settle);
+  options.settle = seconds(settle);
   options.open = [scope_of = journals.scopes_for_reading()](const std::string& path) {
     return open_settled(path, {}, scope_of).checkpoint;
   };
@@ -50,26 +57,44 @@ struct tare_watch {
   Changes changes{false, no_stop};
   bool has_looked = false;
   std::time_t changed_at = std::time(nullptr);
+  milliseconds last_look{0};
 
   tare_watch(std::vector<std::string> paths, WatchOptions options)
       : run(paths.front()), watch(std::move(paths), std::move(options)) {}
 
-  /// Whether files may have come, gone or been renamed by the time that it returns.
-  bool wait(std::chrono::milliseconds most) {
-    if (changes.polls() || watch.waits()) return !changes.rest(most);
-    const Changes::Seen seen = changes.wait(most);
-    return seen.is_moved || !seen.is_changed;
+  /// Until something changes, or it is time to look at what nobody tells of, or `most` is up.
+  Changes::Seen wait(milliseconds most) {
+    const milliseconds pause = std::min(most, std::max<milliseconds>(seconds(1), rest_for_each_look * last_look));
+    if (changes.polls()) return {.is_stopped = changes.rest(pause)};
+    return changes.wait(watch.waits() ? pause : most);
   }
 
-  std::string look(std::chrono::milliseconds most) {
-    const bool walks = !has_looked || wait(most);
+  /// Whether it told anything.
+  bool look_once(bool walks, std::string& lines) {
+    const Clock::time_point began = Clock::now();
     if (walks) changes.follow(watch.folders());  // before it is looked at: what comes meanwhile is told
     const std::uint64_t steps = watch.status().steps;
-    std::string lines;
     for (const WatchEvent& event : watch.look(walks)) lines += watch_line(event, watch_time());
-    if (!lines.empty() || watch.status().steps != steps) changed_at = std::time(nullptr);
-    has_looked = true;
-    return lines;
+    const bool is_news = !lines.empty() || watch.status().steps != steps;
+    if (is_news) changed_at = std::time(nullptr);
+    last_look = std::chrono::duration_cast<milliseconds>(Clock::now() - began);
+    return is_news;
+  }
+
+  std::string look(milliseconds most) {
+    std::string lines;
+    if (!has_looked) {
+      look_once(true, lines);
+      has_looked = true;
+      return lines;
+    }
+    const Clock::time_point end = Clock::now() + most;
+    for (;;) {
+      const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+      const Changes::Seen seen = wait(std::max(left, milliseconds(0)));
+      const bool is_news = look_once(seen.is_moved || !seen.is_changed, lines);
+      if (is_news || seen.is_changed || Clock::now() >= end) return lines;
+    }
   }
 };
 
@@ -85,7 +110,7 @@ int32_t tare_watch_look(tare_text** out, tare_watch* watch, double seconds, tare
     if (!(seconds >= 0) || seconds > longest) {
       throw Error(Status::invalid_argument, "seconds is " + float_text(seconds), "0 to 86400; 0 looks at once");
     }
-    return new_text(live(watch, "watch").look(std::chrono::milliseconds(std::llround(seconds * 1000))));
+    return new_text(live(watch, "watch").look(milliseconds(std::llround(seconds * 1000))));
   });
 }
 

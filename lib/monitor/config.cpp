@@ -129,7 +129,8 @@ std::vector<GroupConfig> groups_of(const json::Json& value, std::int64_t every) 
 struct Limit {
   std::string_view name;
   double WarnLimits::*value;
-  double most;  ///< 0 is the least
+  double most;
+  double least = 0;
 };
 
 constexpr double any = std::numeric_limits<double>::max();
@@ -141,8 +142,8 @@ constexpr auto limits = std::to_array<Limit>({
     {"overflows", &WarnLimits::overflows, 1},
     {"low_scale", &WarnLimits::low_scale, any},
     {"falling", &WarnLimits::falling, any},
-    {"stuck", &WarnLimits::stuck, any},
-    {"looks", &WarnLimits::looks, any},
+    {"stuck", &WarnLimits::stuck, any, 1},
+    {"looks", &WarnLimits::looks, any, 1},
 });
 constexpr const char* limit_names =
     "Keys of \"warn\": underflow, zeros, rise, confidence, overflows, low_scale, falling, stuck, looks, ignore";
@@ -151,9 +152,9 @@ double limit_of(const Limit& limit, const json::Json& value) {
   const auto* real = value.as<double>();
   const auto* integer = value.as<std::int64_t>();
   const double number = real != nullptr ? *real : integer != nullptr ? static_cast<double>(*integer) : -1;
-  if (number >= 0 && number <= limit.most) return number;
+  if (number >= limit.least && number <= limit.most) return number;
   refuse(fmt::format("\"{}\" is out of range", limit.name),
-         limit.most == 1 ? "A number from 0 to 1." : "A number from 0 on.");
+         limit.most == 1 ? "A number from 0 to 1." : fmt::format("A number from {} on.", limit.least));
 }
 
 WarnLimits limits_of(const json::Json& value) {

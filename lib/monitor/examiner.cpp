@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "lib/base/glob.hpp"
@@ -16,6 +18,15 @@ constexpr std::size_t trend_points = 100;
 bool all_finite(const std::vector<Gradient>& gradients) {
   return std::ranges::all_of(gradients, [](const Gradient& one) { return is_finite(one.seen.max_abs); });
 }
+
+bool is_all_zero(const Gradient& gradient) {
+  return gradient.seen.count != 0 && gradient.seen.zeros == gradient.seen.count;
+}
+
+/// What a step shows of the tensors of one name: of any of them.
+struct LayerLook {
+  bool is_lost = false, is_torn = false, is_all_zero = false;
+};
 
 /// From one step to a later one, wherever they lie.
 std::uint64_t distance(std::int64_t from, std::int64_t to) {
@@ -46,11 +57,12 @@ void Examiner::examine(ObservedStep& step) {
   }
   sum_up(step);
   count_layers(step);
+  go_back(step.step);
   keep(step);
   note_streaks(step);
   for (Gradient& gradient : step.gradients) {
     const auto layer = memory_.layers.find(gradient.name);
-    if (layer != memory_.layers.end()) gradient.all_zero = layer->second.all_zero;
+    if (layer != memory_.layers.end() && is_all_zero(gradient)) gradient.all_zero = layer->second.all_zero;
   }
   note_stuck(step);
   if (step.signals.lost) step.signals.lost_trend = trend();
@@ -97,9 +109,25 @@ void Examiner::count_layers(ObservedStep& step) const {
   step.signals.layers_zero = zero / static_cast<double>(step.signals.layers);
 }
 
+/// The run began again at or before what was seen: of that nothing is left, nor of how long something held.
+void Examiner::go_back(std::int64_t step) {
+  std::vector<Look>& looks = memory_.looks;
+  if (looks.empty() || looks.back().step < step) return;
+  while (!looks.empty() && looks.back().step >= step) looks.pop_back();
+  const auto shorten = [&](Streak& streak) {
+    const auto kept = looks.end() - std::ranges::lower_bound(looks, streak.began, {}, &Look::step);
+    streak.looks = std::min(streak.looks, static_cast<double>(kept));
+  };
+  for (Streak* const streak : {&memory_.lost, &memory_.low_scale, &memory_.overflowing}) shorten(*streak);
+  for (auto& [name, layer] : memory_.layers) {
+    for (Streak* const streak : {&layer.lost, &layer.all_zero, &layer.torn}) shorten(*streak);
+  }
+  if (memory_.stuck_since >= step) memory_.stuck_steps = 0;
+  memory_.scaler.reset();
+}
+
 void Examiner::keep(const ObservedStep& step) {
   std::vector<Look>& looks = memory_.looks;
-  while (!looks.empty() && looks.back().step >= step.step) looks.pop_back();  // the run began again before it
   Look& look = looks.emplace_back(Look{step.step, step.signals.lost, {}});
   if (step.scaler && is_settled(*step.scaler)) look.scaler = step.scaler;
   const auto old = [&](const Look& one) { return distance(one.step, step.step) > window_steps; };
@@ -124,13 +152,20 @@ void Examiner::note_streaks(const ObservedStep& step) {
   memory_.has_been_finite = memory_.has_been_finite || (is_finite_all && !step.gradients.empty());
   if (!is_finite_all) return;
   if (step.signals.lost) memory_.lost.add(*step.signals.lost >= limits_.underflow, step.step);
+  std::unordered_map<std::string_view, LayerLook> looks;  // two lists may have tensors of one name
   for (const Gradient& gradient : step.gradients) {
     if (!counts(gradient.name)) continue;
-    LayerStreaks& layer = memory_.layers[gradient.name];
+    LayerLook& look = looks[gradient.name];
     const bool is_lost = gradient.lost && *gradient.lost >= limits_.underflow;
-    layer.lost.add(is_lost, step.step);
-    layer.torn.add(is_lost && gradient.headroom_bits < little_room, step.step);
-    layer.all_zero.add(gradient.seen.count != 0 && gradient.seen.zeros == gradient.seen.count, step.step);
+    look.is_lost = look.is_lost || is_lost;
+    look.is_torn = look.is_torn || (is_lost && gradient.headroom_bits < little_room);
+    look.is_all_zero = look.is_all_zero || is_all_zero(gradient);
+  }
+  for (const auto& [name, look] : looks) {
+    LayerStreaks& layer = memory_.layers[std::string(name)];
+    layer.lost.add(look.is_lost, step.step);
+    layer.torn.add(look.is_torn, step.step);
+    layer.all_zero.add(look.is_all_zero, step.step);
   }
 }
 

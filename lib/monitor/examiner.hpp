@@ -51,6 +51,7 @@ class Examiner {
   [[nodiscard]] bool holds(const Streak& streak) const { return streak.looks >= limits_.looks; }
   void sum_up(ObservedStep& step) const;
   void count_layers(ObservedStep& step) const;
+  void go_back(std::int64_t step);
   void keep(const ObservedStep& step);
   [[nodiscard]] bool is_settled(const ScalerSeen& scaler);
   void note_streaks(const ObservedStep& step);

@@ -1,6 +1,7 @@
 #include "lib/monitor/monitor.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -37,6 +38,7 @@ Monitor::Monitor(Config config)
     : every_(config.every),
       groups_(std::move(config.groups)),
       examiner_(std::move(config.limits), config.format),
+      told_failures_(config.sinks.size()),
       writer_(make_sinks(config.sinks)) {}
 
 Monitor::~Monitor() {
@@ -163,6 +165,12 @@ void Monitor::add_gradients_on_gpu(Grads& grads, std::span<const std::string> na
 }
 
 void Monitor::add_scaler(const ScalerSeen& scaler) {
+  for (const std::int64_t counter : {scaler.steps, scaler.skipped, scaler.growths, scaler.backoffs}) {
+    if (counter < 0) {
+      throw Error(Status::invalid_argument, "a counter of the scaler is " + std::to_string(counter),
+                  "Give those of its whole life: they begin with 0.");
+    }
+  }
   if (!looks()) return;
   under_way_.scaler = scaler;
   if (!awaited_) gpu_looks_.keep_scaler();
@@ -213,18 +221,22 @@ void Monitor::examine(ObservedStep& ended) {
   }
   next.examine(ended);
   const std::size_t failures = writer_.failures();
-  if (failures > told_failures_) tell_failures(ended, failures);
+  const auto told = static_cast<std::size_t>(std::ranges::count(told_failures_, true));
+  if (failures > told) tell_failures(ended, failures);
   const auto seen = std::make_shared<ObservedStep>();
   *seen = std::exchange(ended, {});
   last_ = seen;
   examiner_ = std::move(next);
-  told_failures_ = std::max(told_failures_, failures);
+  for (std::size_t i = 0; failures > told && i < told_failures_.size(); ++i) {
+    told_failures_[i] = !writer_.sinks()[i]->failure().empty();
+  }
   writer_.put(last_);
 }
 
-void Monitor::tell_failures(ObservedStep& ended, std::size_t count) {
-  for (const auto& sink : writer_.sinks()) {
-    if (sink->failure().empty()) continue;
+void Monitor::tell_failures(ObservedStep& ended, std::size_t count) const {
+  for (std::size_t i = 0; i < told_failures_.size(); ++i) {
+    const auto& sink = writer_.sinks()[i];
+    if (told_failures_[i] || sink->failure().empty()) continue;
     HealthFinding& finding = ended.findings.emplace_back();
     finding.severity = Severity::warning;
     finding.code = "sink-failed";
@@ -233,6 +245,7 @@ void Monitor::tell_failures(ObservedStep& ended, std::size_t count) {
     finding.file = sink->path();
     finding.evidence.emplace_back("sinks", static_cast<double>(count));
   }
+  std::ranges::stable_sort(ended.findings, std::greater{}, &HealthFinding::severity);
 }
 
 ScalerState Monitor::save() const {

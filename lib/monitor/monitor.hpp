@@ -91,7 +91,7 @@ class Monitor {
                                              std::vector<kernels::Tensor>& looked_at) const;
   /// Leaves it empty, or as it was where it throws.
   void examine(ObservedStep& ended);
-  void tell_failures(ObservedStep& ended, std::size_t count);
+  void tell_failures(ObservedStep& ended, std::size_t count) const;
   /// In the step under way, at anything.
   [[nodiscard]] bool looks() const { return steps_ % every_ == 0; }
 
@@ -103,7 +103,7 @@ class Monitor {
   GpuLooks gpu_looks_;                   // of the step that is awaited, or of the one under way
   std::optional<ObservedStep> awaited_;  // has ended
   std::shared_ptr<const ObservedStep> last_;
-  std::size_t told_failures_ = 0;
+  std::vector<bool> told_failures_;  ///< of each sink
   Writer writer_;
 };
 

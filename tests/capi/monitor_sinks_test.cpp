@@ -58,6 +58,21 @@ TEST_CASE("a sink that fails is told once among the findings, and the others go 
   CHECK(lines_of(monitor, folder.path("a.jsonl")).size() == 3);
 }
 
+TEST_CASE("of two sinks that fail one after the other each is told once, behind what is graver") {
+  const Scratch folder;
+  std::filesystem::create_directory(folder.path("later"));
+  Monitor monitor(
+      json{{"every", 1}, {"sinks", {{{"jsonl", "/dev/full"}}, {{"openmetrics", folder.path("later/a.prom")}}}}}.dump());
+  std::vector<std::string> told;
+  for (int step = 1; step < 8; ++step) {
+    if (step == 4) std::filesystem::remove_all(folder.path("later"));
+    monitor.step(step);
+    const json report = monitor.report();
+    for (const json& finding : report.at("findings")) told.push_back(finding.at("file"));
+  }
+  CHECK(told == std::vector<std::string>{"/dev/full", folder.path("later/a.prom")});
+}
+
 TEST_CASE("what stands in a file that becomes too long is cut back to whole lines") {
   const Scratch folder;
   const std::string path = folder.path("a.jsonl");

@@ -198,6 +198,8 @@ TEST_CASE("a scaler of somebody else's is told in the place of the lists'") {
   monitor.step(42);
   CHECK(monitor.report().at("scaler").is_null());
   CHECK(tare_monitor_add_scaler(nullptr, 1, 41, 4, 2, 2, nullptr) == TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_monitor_add_scaler(monitor.handle, 1, -5, 0, 0, 0, nullptr) == TARE_E_INVALID_ARGUMENT);
+  CHECK(tare_monitor_add_scaler(monitor.handle, 1, 5, 0, 0, -1, nullptr) == TARE_E_INVALID_ARGUMENT);
 }
 
 TEST_CASE("a monitor's state lies beside its scaler's in one file, and a resumed run goes on with both") {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -13,6 +14,7 @@
 
 #include "tests/capi/scratch.hpp"
 #include "tests/catch.hpp"
+#include "tests/places.hpp"
 
 using nlohmann::json;
 using tare::test::Scratch;
@@ -137,6 +139,26 @@ TEST_CASE("a look waits for a change, and no longer than it was told to") {
   });
   CHECK(count(watch.look(600), "scale") == 1);  // comes long before ten minutes are over
   writer.join();
+}
+
+TEST_CASE("a look returns at the first change though a checkpoint has not settled, and tells one as it has") {
+  using Clock = std::chrono::steady_clock;
+  const Scratch folder;
+  Run run(folder);
+  run.write(1, 20, 65536, 0);
+  Watched watch(folder.folder(), R"({"settle":3})");
+  watch.look();
+  std::filesystem::copy(std::string(TARE_TEST_DATA) + "/corpus/torch/train-t2.15/checkpoint.pth",
+                        folder.path("step_10.pth"));
+  const Clock::time_point began = Clock::now();
+  watch.look(60);  // at which it is seen, and has not settled
+  run.write(21, 21, 65536, 1);
+  CHECK(count(watch.look(60), "scale") == 1);
+  CHECK(Clock::now() - began < std::chrono::seconds(3));
+  std::size_t told = 0;
+  while (told == 0 && Clock::now() - began < std::chrono::seconds(30)) told = count(watch.look(60), "checkpoint");
+  CHECK(told == 1);
+  CHECK(Clock::now() - began < std::chrono::seconds(30));
 }
 
 TEST_CASE("what cannot be watched is refused") {

@@ -182,7 +182,8 @@ TARE_API int32_t tare_health_simulate(tare_text** out, const char* const* paths,
                                       const char* options_json, tare_error* error);
 
 /* A run that is under way, followed as `tare watch` does: its logs as they grow, through rotation and restarts, and its
- * checkpoints once they are whole. Reads alone; starts no thread. One thread at a time may use a handle. */
+ * checkpoints once they are whole. Reads alone; threads that open a checkpoint end with the look. One thread at a time
+ * may use a handle. */
 typedef struct tare_watch tare_watch;
 
 /* `options_json` may be NULL: {"thresholds":{"low-scale":2},"tag":"train/loss_scale","settle":5,"state_folder":"..."}:
@@ -192,7 +193,8 @@ TARE_API int32_t tare_watch_create(tare_watch** out, const char* const* paths, u
                                    const char* options_json, tare_error* error);
 
 /* What changed since the look before, a line of JSON each ("tare.watch/1"); empty where nothing did. The first look
- * returns at once with what is there; later ones at the first change, after `seconds` (0 to 86400) at the latest.
+ * returns at once with what is there; later ones at the first change, after `seconds` (0 to 86400) at the latest. On
+ * network file systems, which tell of none, and for checkpoints that have not settled, it looks again meanwhile.
  * TARE_E_NOT_FOUND where the first look finds nothing at one of the paths; what is taken away later is told, and comes
  * back. *out is owned. */
 TARE_API int32_t tare_watch_look(tare_text** out, tare_watch* watch, double seconds, tare_error* error);

@@ -32,8 +32,8 @@ typedef struct tare_monitor tare_monitor;
  *            "overflows":0.02,   share of the last 1,000 steps that are skipped, once the first search for a scale ends
  *            "low_scale":8,      scales below this
  *            "falling":4,        so many halvings of the scale, less its doublings, over the last 1,000 steps, likewise
- *            "stuck":10,         so many steps in a row that are skipped at a scale that does not move
- *            "looks":10,         so many looks in a row have to show it (the scale, zeros)
+ *            "stuck":10,         so many steps in a row, from 1 on, that are skipped at a scale that does not move
+ *            "looks":10,         so many looks in a row, from 1 on, have to show it (the scale, zeros)
  *            "ignore":["*embed*"]}}   patterns of names whose gradients do not count
  * Files are written by a thread of the monitor's, which there is only with sinks. A file that cannot be written stops
  * nothing: it gets no more, and is told once among the findings and always in the report. The shares are
@@ -100,7 +100,8 @@ TARE_API int32_t tare_monitor_add_grads_on(tare_monitor* monitor, tare_grads* gr
                                            uint64_t count, tare_stream stream, tare_error* error);
 
 /* How a scaler that is not the library's stands: its scale, and how many steps it has made, skipped, grown and fallen
- * at since it was made; in the place of what the lists' scaler tells. Notes nothing in steps that are not looked at. */
+ * at since it was made; in the place of what the lists' scaler tells. Notes nothing in steps that are not looked at.
+ * TARE_E_INVALID_ARGUMENT: one of these is negative. */
 TARE_API int32_t tare_monitor_add_scaler(tare_monitor* monitor, double scale, int64_t steps, int64_t skipped,
                                          int64_t growths, int64_t backoffs, tare_error* error);
 

@@ -548,7 +548,8 @@ TARE_API int32_t tare_state_set_array(tare_state* state, const char* key, const 
 TARE_API int32_t tare_state_remove(tare_state* state, const char* key, tare_error* error);
 
 /* The state in another policy's terms: "torch", "megatron", "deepspeed", "deepspeed fused" ... Counters are set so that
- * the next growth and the next back-off come at the same step. *report, unless `report` is NULL: JSON
+ * the next growth and the next back-off come at the same step, where the target can hold that; where it cannot, the
+ * report says where the two part. *report, unless `report` is NULL: JSON
  * "tare.conversion/1", what became of every value (carried, converted, assumed, defaulted, clamped, implied, lost),
  * traps, and where the two rules part if both go on. *out and *report are owned. TARE_E_UNSUPPORTED: a state that no
  * rule runs.

@@ -54,6 +54,12 @@ struct Run {
 
 using Codes = std::vector<std::string>;
 
+WarnLimits within(double looks) {
+  WarnLimits limits;
+  limits.looks = looks;
+  return limits;
+}
+
 double evidence(const HealthFinding& finding, const std::string& name) {
   for (const auto& [key, value] : finding.evidence) {
     if (key == name) return value;
@@ -429,4 +435,37 @@ TEST_CASE("each limit is where its finding begins") {
   };
   CHECK(is_told_at(one.told));
   CHECK_FALSE(is_told_at(one.silent));
+}
+
+TEST_CASE(
+    "what held before a restart holds no longer behind it, as far as it lies behind the step that it went back to") {
+  Run run(within(3));
+  const double infinite = std::numeric_limits<double>::infinity();
+  run.look({gradient("fc1", 0)});
+  for (int i = 0; i < 2; ++i) run.look({gradient("fc1", 0, infinite)}, {1, 10 + i, i});
+  run.step = 10;
+  run.look({gradient("fc1", 0, infinite)}, {1, 10, 0});
+  CHECK(run.codes() == Codes{"gradient-not-finite"});
+  run.step = 100;
+  for (int i = 0; i < 2; ++i) run.look({gradient("fc1", 1)});
+  run.step = 5;
+  run.look({gradient("fc1", 1)});
+  CHECK(run.last.gradients.front().all_zero == Streak{1, 5});
+  run.step = 6;
+  for (int i = 0; i < 20; ++i) run.look({gradient("fc1", 0, infinite)}, {1, 20 + i, i});
+  run.step = 6;
+  run.look({gradient("fc1", 0)}, {1, 40, 20});
+  CHECK(run.examiner.memory().stuck_steps == 0);
+}
+
+TEST_CASE("two lists with a tensor of one name each make one look at it, whichever comes first") {
+  for (const bool is_dead_first : {true, false}) {
+    Run run(within(4));
+    for (int i = 0; i < 3; ++i) {
+      run.look({gradient("conv1", is_dead_first ? 1 : 0), gradient("conv1", is_dead_first ? 0 : 1)});
+    }
+    CHECK(run.last.gradients[is_dead_first ? 0 : 1].all_zero == Streak{3, 0});
+    CHECK(run.last.gradients[is_dead_first ? 1 : 0].all_zero.looks == 0);
+    CHECK(std::ranges::count(run.codes(), std::string("layer-frozen")) == 0);
+  }
 }

@@ -12,6 +12,27 @@
 using namespace tare;
 using namespace tare::monitor;
 
+TEST_CASE("tensors of one name, and counters below 0 that a GPU held, make no file that a scraper refuses") {
+  ObservedStep step;
+  step.scaler = ScalerSeen{1, -5, -5};
+  for (const double lost : {0.25, 0.5}) {
+    Gradient& gradient = step.gradients.emplace_back();
+    gradient.name = "conv1.weight";
+    gradient.lost = lost;
+  }
+  std::string folder = (std::filesystem::temp_directory_path() / "tare-test-XXXXXX").string();
+  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  MetricsFile file(folder + "/a.prom");
+  file.take(step);
+  std::ifstream written(folder + "/a.prom");
+  const std::string text{std::istreambuf_iterator<char>(written), {}};
+  std::filesystem::remove_all(folder);
+  CHECK(text.find(",layer=\"conv1.weight\"} 0.5\n") != std::string::npos);
+  CHECK(text.find(",layer=\"conv1.weight\"} 0.25\n") == std::string::npos);
+  CHECK(text.find("e+19") == std::string::npos);
+  CHECK(text.find("18446744073709551") == std::string::npos);
+}
+
 TEST_CASE("a layer of which nothing is known hides none of those behind it from a scraper") {
   ObservedStep step;
   step.step = 30;
