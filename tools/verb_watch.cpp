@@ -202,6 +202,12 @@ Changes::Seen wait(Changes& changes, const Watch& watch, const WatchVerbOptions&
   return seen;
 }
 
+/// Whoever looks once is told how the run stands; checkpoints that settle meanwhile are part of it.
+bool is_of_course(const WatchEvent& event) {
+  using What = WatchEvent::What;
+  return event.what == What::scale || event.what == What::restart || event.what == What::checkpoint;
+}
+
 int follow(const WatchVerbOptions& options, Watch& watch, Teller& teller, EndingSignals& signals,
            const Terminal& terminal) {
   Changes changes(options.polls, signals.descriptor());
@@ -216,6 +222,7 @@ int follow(const WatchVerbOptions& options, Watch& watch, Teller& teller, Ending
     }
     const Clock::time_point began = Clock::now();
     std::vector<WatchEvent> events = watch.look(walks);
+    if (options.once) std::erase_if(events, is_of_course);
     if (walks) std::ranges::move(unfinished.look(options.paths), std::back_inserter(events));
     teller.tell(events, watch.status());
     const bool is_stopped = signals.have_come();
@@ -224,7 +231,7 @@ int follow(const WatchVerbOptions& options, Watch& watch, Teller& teller, Ending
       teller.tell(watch.status(), "ends", has_failed ? "finding" : is_stopped ? "signal" : "once");
       return has_failed ? exit_no : exit_done;
     }
-    if (is_first) teller.tell(watch.status(), "begins", {});
+    if (is_first && !options.once) teller.tell(watch.status(), "begins", {});
     const auto look = std::chrono::duration_cast<milliseconds>(Clock::now() - began);
     walks = wait(changes, watch, options, look).is_moved || signals.have_come();
   }

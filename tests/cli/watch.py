@@ -252,6 +252,13 @@ def usage(tare, scratch):
         told = [json.loads(line)["event"] for line in done.stdout.splitlines()]
         if done.returncode or told != ["ends"]:
             yield f"its own files: exit {done.returncode}, {told}"
+    folder = scratch / "fresh"
+    folder.mkdir()
+    (folder / "step_10.pt").write_bytes(b"nothing that is read, once it is left alone")
+    done = subprocess.run([tare, "watch", folder, "--once", "--json", "--settle", "2"], capture_output=True, timeout=PATIENCE_S)
+    told = [json.loads(line)["event"] for line in done.stdout.splitlines()]
+    if done.returncode or told != ["ends"]:
+        yield f"looking once beside a file that has not settled: exit {done.returncode}, {told}"
     (folder / "begun.log").write_text("a first line that nobody ends")
     done = subprocess.run([tare, "watch", folder, "--once", "--json"], capture_output=True, timeout=PATIENCE_S)
     if done.returncode or json.loads(done.stdout.splitlines()[-1])["event"] != "ends":
