@@ -38,11 +38,11 @@ Checkpoint open_recovered_objects(const CheckpointChange& change) {
   options.keeps_for_edit = true;
   const auto recovered = [&](const std::string& path) {
     if (change.before_rolling_back) {
-      if (const auto pending = find_pending(*change.objects, path, change.transaction.key)) {
+      if (const auto pending = find_pending_around(*change.objects, path, change.transaction.key)) {
         let_roll_back(change, *pending);
       }
     }
-    const auto done = recover(*change.objects, path, change.transaction.key, change.transaction.recovery);
+    const auto done = recover_around(*change.objects, path, change.transaction.key, change.transaction.recovery);
     for (const Pending& pending : done) {
       if (change.on_rolled_back) change.on_rolled_back(pending);
     }

@@ -56,13 +56,8 @@ void for_each_record(ObjectLayer& objects, const std::string& path, const Journa
               fmt::format("what is silent for {} seconds can be forgotten", claim_seconds));
 }
 
-/// Is it the folder at `path`, and none that that is in?
-bool is_named(const ObjectHome& home, const std::string& path) {
-  return home.folder() == folders_to_look_into(path).front();
-}
-
-/// A journal that is nobody's who is trusted, or none at all where the user named the folder: what it names stays as it
-/// is.
+/// A journal that is nobody's who is trusted, or none at all where the user named the folder, or one that it is in:
+/// what it names stays as it is.
 std::optional<Pending> forget_stranger(const ObjectHome& home, const std::string& path) {
   Pending forgotten;
   try {
@@ -71,7 +66,7 @@ std::optional<Pending> forget_stranger(const ObjectHome& home, const std::string
     forgotten = pending_of(home.folder(), left->journal, PendingState::interrupted);
   } catch (const Error& error) {
     if (error.status == Status::io) throw;
-    if (!is_named(home, path)) return std::nullopt;
+    if (!is_within(home, path)) return std::nullopt;
     forgotten = unreadable_pending(home.folder(), error.what());
   }
   const auto seen = home.objects().look(home.pending());
@@ -100,7 +95,7 @@ void history(ObjectLayer& objects, const std::string& path, const JournalKey& ke
 Pruned prune(ObjectLayer& objects, const std::string& path, const JournalKey& key, RecoverOptions options) {
   options.abandon_foreign_files = true;
   Pruned pruned;
-  for (const std::string& folder : folders_to_look_into(path)) {
+  for (const std::string& folder : folders_with_journals(objects, path)) {
     if (options.trust_journals) continue;
     if (auto forgotten = forget_stranger(ObjectHome(objects, folder, key), path)) {
       pruned.ended.push_back(*std::move(forgotten));
@@ -108,7 +103,7 @@ Pruned prune(ObjectLayer& objects, const std::string& path, const JournalKey& ke
   }
   for (Pending& done : recover(objects, path, key, options)) pruned.ended.push_back(std::move(done));
   for_each_record(objects, path, key, [&](const ObjectHome& home, StoredRecord record, const Journal* journal) {
-    if (journal == nullptr && !is_named(home, path)) return;
+    if (journal == nullptr && !is_within(home, path)) return;
     if (journal != nullptr && journal->is_own) let_go_of_copies(home, journal->files);
     objects.remove(home.record(record));
     ++pruned.records;

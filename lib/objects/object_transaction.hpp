@@ -34,9 +34,14 @@ std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& res
 /// who is trusted.
 std::vector<Pending> recover(ObjectLayer& objects, const std::string& path, const JournalKey& key,
                              const RecoverOptions& options);
+/// The same of journals in the folder at `path` and in those that it is in: what concerns an edit there.
+std::vector<Pending> recover_around(ObjectLayer& objects, const std::string& path, const JournalKey& key,
+                                    const RecoverOptions& options);
 
 /// The unfinished transaction that concerns the object or the folder at `path`, in whatever folder its journal is.
 std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& path, const JournalKey& key);
+/// The same, as of recover_around().
+std::optional<Pending> find_pending_around(ObjectLayer& objects, const std::string& path, const JournalKey& key);
 
 /// The unfinished transactions in the folder at `path` and in all below it, by one listing; of an object at `path`
 /// those that concern it. None where the folder may not be listed.

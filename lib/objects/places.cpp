@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
+#include <string_view>
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
@@ -14,6 +16,31 @@ std::string without_slash(std::string path) {
   return path;
 }
 
+/// The folders from `folder` on that have an object of that name in their `.tare`, by the names below it.
+template <typename IsJournal>
+std::vector<std::string> folders_among(const std::string& folder, const std::vector<std::string>& names,
+                                       const IsJournal& is_journal) {
+  const std::string store = joined(store_name, "");
+  std::set<std::string> folders;
+  for (const std::string& name : names) {
+    const std::size_t at = name.rfind(store);
+    const bool is_in_store = at != name.npos && (at == 0 || name[at - 1] == '/');
+    if (!is_in_store || !is_journal(std::string_view(name).substr(at + store.size()))) continue;
+    folders.insert(at == 0 ? folder : joined(folder, name.substr(0, at - 1)));
+  }
+  return {folders.begin(), folders.end()};
+}
+
+/// None where they may not be listed.
+std::vector<std::string> listed_names(ObjectLayer& objects, const std::string& folder) {
+  try {
+    return objects.names_below(folder);
+  } catch (const Error& error) {
+    if (error.detail != EACCES) throw;
+    return {};
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> folders_to_look_into(const std::string& path) {
@@ -23,11 +50,20 @@ std::vector<std::string> folders_to_look_into(const std::string& path) {
   return folders;
 }
 
+std::vector<std::string> folders_with_journals(ObjectLayer& objects, const std::string& path) {
+  std::vector<std::string> folders = folders_to_look_into(path);
+  const std::string named = folders.front();
+  for (std::string& below : folders_among(named, listed_names(objects, named), [](std::string_view) { return true; })) {
+    if (below != named) folders.push_back(std::move(below));
+  }
+  return folders;
+}
+
 void for_each_home(ObjectLayer& objects, const std::string& path, const JournalKey& key,
                    const std::function<void(const ObjectHome&, std::span<const StoredRecord>)>& look) {
   std::optional<Error> refusal;
   bool has_seen_one = false;
-  for (const std::string& folder : folders_to_look_into(path)) {
+  for (const std::string& folder : folders_with_journals(objects, path)) {
     const ObjectHome home(objects, folder, key);
     std::vector<StoredRecord> records;
     try {
@@ -54,25 +90,22 @@ std::optional<StoredJournal> readable_pending(const ObjectHome& home) {
 
 std::vector<std::string> folders_with_pending(ObjectLayer& objects, const std::string& path) {
   const std::string named = without_slash(path);
-  const std::string end = joined(store_name, pending_name);
-  std::vector<std::string> folders;
-  const auto add_below = [&](const std::string& folder, const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
-      if (name == end) folders.push_back(folder);
-      if (name.ends_with("/" + end)) folders.push_back(joined(folder, name.substr(0, name.size() - end.size() - 1)));
-    }
-  };
+  std::vector<std::string> names;
   try {
-    const auto names = objects.names_below(named);
-    add_below(named, names);
-    if (names.empty()) {
-      folders = folders_above(named);
-      folders.resize(std::min<std::size_t>(folders.size(), 1));
-    }
+    names = objects.names_below(named);
   } catch (const Error& error) {
     if (error.detail != EACCES) throw;
+    return {};
   }
-  return folders;
+  if (!names.empty()) return folders_among(named, names, [](std::string_view name) { return name == pending_name; });
+  std::vector<std::string> around = folders_above(named);
+  around.resize(std::min<std::size_t>(around.size(), 1));
+  return around;
+}
+
+bool is_within(const ObjectHome& home, const std::string& path) {
+  const std::string named = without_slash(path);
+  return home.folder() == named || home.folder().starts_with(named + "/");
 }
 
 bool touches(const ObjectHome& home, const Journal& journal, const std::string& path) {

@@ -14,8 +14,11 @@ namespace tare {
 /// `path` itself, and all that it is in, up to the bucket.
 std::vector<std::string> folders_to_look_into(const std::string& path);
 
-/// Calls `look` with the records of each of these folders. Those that these credentials may not list are passed over:
-/// who may not do that has made no edit there. Throws `io` where that are all.
+/// The same, and the folders below `path` that have a `.tare`, as far as they may be listed.
+std::vector<std::string> folders_with_journals(ObjectLayer& objects, const std::string& path);
+
+/// Calls `look` with the records of each of folders_with_journals(). Those that these credentials may not list are
+/// passed over: who may not do that has made no edit there. Throws `io` where that are all.
 void for_each_home(ObjectLayer& objects, const std::string& path, const JournalKey& key,
                    const std::function<void(const ObjectHome&, std::span<const StoredRecord>)>& look);
 
@@ -25,6 +28,9 @@ std::optional<StoredJournal> readable_pending(const ObjectHome& home);
 /// The folders that have a pending journal: `path` and those below it, as they are listed; of an object the one around
 /// it. None where they may not be listed.
 std::vector<std::string> folders_with_pending(ObjectLayer& objects, const std::string& path);
+
+/// Is it the folder at `path`, or one below it?
+bool is_within(const ObjectHome& home, const std::string& path);
 
 /// Is any object of the journal the one at `path`, or below it?
 bool touches(const ObjectHome& home, const Journal& journal, const std::string& path);

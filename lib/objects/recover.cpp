@@ -56,6 +56,16 @@ std::optional<Pending> recover_in(const ObjectHome& home, const std::string& pat
   return pending_of(home.folder(), journal, PendingState::interrupted);
 }
 
+std::vector<Pending> recover_in(ObjectLayer& objects, const std::vector<std::string>& folders, const std::string& path,
+                                const JournalKey& key, const RecoverOptions& options) {
+  std::vector<Pending> done;
+  for (const std::string& folder : folders) {
+    if (auto pending = recover_in(ObjectHome(objects, folder, key), path, options)) done.push_back(*std::move(pending));
+  }
+  if (!done.empty()) objects.forget();
+  return done;
+}
+
 std::optional<Pending> pending_in(const ObjectHome& home, const std::string& path) {
   try {
     const auto left = readable_pending(home);
@@ -66,6 +76,14 @@ std::optional<Pending> pending_in(const ObjectHome& home, const std::string& pat
     if (error.status == Status::io) throw;
     return unreadable_pending(home.folder(), error.what());
   }
+}
+
+std::optional<Pending> pending_in(ObjectLayer& objects, const std::vector<std::string>& folders,
+                                  const std::string& path, const JournalKey& key) {
+  for (const std::string& folder : folders) {
+    if (auto pending = pending_in(ObjectHome(objects, folder, key), path)) return pending;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -87,10 +105,11 @@ std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& res
 }
 
 std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& path, const JournalKey& key) {
-  for (const std::string& folder : folders_to_look_into(path)) {
-    if (auto pending = pending_in(ObjectHome(objects, folder, key), path)) return pending;
-  }
-  return std::nullopt;
+  return pending_in(objects, folders_with_journals(objects, path), path, key);
+}
+
+std::optional<Pending> find_pending_around(ObjectLayer& objects, const std::string& path, const JournalKey& key) {
+  return pending_in(objects, folders_to_look_into(path), path, key);
 }
 
 std::vector<Pending> all_pending(ObjectLayer& objects, const std::string& path, const JournalKey& key) {
@@ -108,12 +127,12 @@ std::vector<Pending> all_pending(ObjectLayer& objects, const std::string& path, 
 
 std::vector<Pending> recover(ObjectLayer& objects, const std::string& path, const JournalKey& key,
                              const RecoverOptions& options) {
-  std::vector<Pending> done;
-  for (const std::string& folder : folders_to_look_into(path)) {
-    if (auto pending = recover_in(ObjectHome(objects, folder, key), path, options)) done.push_back(*std::move(pending));
-  }
-  if (!done.empty()) objects.forget();
-  return done;
+  return recover_in(objects, folders_with_journals(objects, path), path, key, options);
+}
+
+std::vector<Pending> recover_around(ObjectLayer& objects, const std::string& path, const JournalKey& key,
+                                    const RecoverOptions& options) {
+  return recover_in(objects, folders_to_look_into(path), path, key, options);
 }
 
 }  // namespace tare

@@ -87,6 +87,6 @@ if __name__ == "__main__":
     run(AzureChecks, ("edits_one_object", "edits_a_set_of_ranks", "of_a_large_object_only_parts_travel",
                       "a_dry_run_tells_its_requests_in_json", "a_changed_object_is_refused", "who_may_see_nothing_is_told_so", "a_store_without_conditions_is_refused",
                       "a_mixture_is_told_by_every_verb", "an_edit_that_begins_while_it_is_read_is_told",
-                      "tells_what_was_edited_and_forgets_it",
+                      "tells_what_was_edited_and_forgets_it", "a_run_is_undone_by_the_name_it_was_edited_by",
                       "prune_takes_back_what_was_interrupted", "killed_anywhere_it_is_old_or_new", "whoever_may_write_may_copy",
                       "what_blobs_have_is_kept", "what_azure_does_not_write_is_said", "who_is_late_completes_nothing"))

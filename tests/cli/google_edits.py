@@ -241,7 +241,7 @@ class GoogleChecks(Checks):
 if __name__ == "__main__":
     run(GoogleChecks, ("edits_one_object", "edits_a_set_of_ranks", "edits_several_by_a_pattern", "edits_with_a_key", "a_dry_run_tells_its_requests_in_json",
                        "a_changed_object_is_refused", "who_may_see_nothing_is_told_so", "a_store_without_conditions_is_refused", "a_mixture_is_told_by_every_verb", "an_edit_that_begins_while_it_is_read_is_told",
-                       "tells_what_was_edited_and_forgets_it", "prune_takes_back_what_was_interrupted",
+                       "tells_what_was_edited_and_forgets_it", "a_run_is_undone_by_the_name_it_was_edited_by", "prune_takes_back_what_was_interrupted",
                        "killed_anywhere_it_is_old_or_new", "what_objects_have_is_kept", "a_large_object_grows_and_comes_back",
                        "of_a_large_object_only_parts_travel", "a_large_object_is_killed_anywhere",
                        "copies_go_with_what_needs_them", "what_stands_in_the_middle_is_sent_only_if_asked"))

@@ -193,6 +193,19 @@ class Checks(RemoteChecks):
             self.expect(done.returncode == 0 and "forgot 2 edits" in done.stdout, f"prune: {done}")
             self.expect(history() == [] and {key: bucket.data(key) for key in bucket.objects} == now, "records alone are gone")
 
+    def a_run_is_undone_by_the_name_it_was_edited_by(self):
+        """And not that there is nothing to undo, where the journal is in the checkpoint's folder below."""
+        with self.a_folder(RANKS) as folder:
+            pathlib.Path(folder, "run", "latest").write_text("global_step2")
+            bucket, variables = self.bucket(folder)
+            before = {key: bucket.data(key) for key in bucket.objects}
+            self.run("edit", f"{self.root}/run", "scale=512", "--yes", **variables)
+            for words, told in ((("history",), "applied"), (("undo", "--yes"), "byte for byte"), (("history",), "undone"),
+                                (("history", "--prune", "--yes"), "forgot 1 edit")):
+                done = self.run(words[0], f"{self.root}/run", *words[1:], **variables)
+                self.expect(done.returncode == 0 and told in done.stdout + done.stderr, f"{words} of a run: {done}")
+            self.expect({key: bucket.data(key) for key in bucket.objects} == before, f"all as before: {list(bucket.objects)}")
+
     def prune_takes_back_what_was_interrupted(self):
         with self.a_folder(RANKS) as folder:
             bucket, variables = self.bucket(folder)
@@ -469,5 +482,6 @@ if __name__ == "__main__":
                  "a_store_without_conditions_is_refused", "rights_to_its_own_prefix_are_enough", "who_may_see_nothing_is_told_so",
                  "what_a_store_cannot_do_is_said", "a_mixture_is_told_by_every_verb",
                  "an_edit_that_begins_while_it_is_read_is_told", "tells_what_was_edited_and_forgets_it",
+                 "a_run_is_undone_by_the_name_it_was_edited_by",
                  "prune_takes_back_what_was_interrupted", "a_folder_with_records_is_attested_as_on_the_disk",
                  "killed_anywhere_it_is_old_or_new"))

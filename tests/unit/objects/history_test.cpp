@@ -43,8 +43,42 @@ TEST_CASE("of an object its own edits are told, and of others none") {
   Bucket bucket;
   bucket.edit();
   CHECK(told(bucket, model).size() == 1);
-  CHECK(told(bucket, "s3://bucket").empty());  // the records of folders below are found there
   CHECK(told(bucket, run_folder + "/rank2.pt").empty());
+}
+
+TEST_CASE("what was edited below a folder of a store is told, undone and forgotten by the folder's name") {
+  for (const std::string above : {"s3://bucket", "s3://bucket/"}) {
+    Bucket bucket;
+    bucket.edit();
+    REQUIRE(told(bucket, above).size() == 1);
+    CHECK(told(bucket, above)[0].folder == run_folder);
+    CHECK(told(bucket, run_folder + "/weights").size() == 1);
+    CHECK(undo(bucket.store, above, key_of(1), {}).files.size() == 3);
+    CHECK(bucket.all_old());
+    CHECK(prune(bucket.store, above, key_of(1), {}).records == 1);
+    CHECK(told(bucket).empty());
+  }
+}
+
+TEST_CASE("of several edits below a folder of a store the last one is undone") {
+  const std::string other = "s3://bucket/else/rank0.pt";
+  Bucket bucket({first_rank, other});
+  std::vector<FileEdit> edits = bucket.edits();
+  for (FileEdit& edit : edits) commit(bucket.store, {edit}, {}, bucket.sealed());
+  undo(bucket.store, "s3://bucket", key_of(1), {});
+  CHECK(bucket.store.bytes(edits[0].path) == bucket.edited.at(edits[0].path));
+  CHECK(bucket.store.bytes(edits[1].path) == bucket.old.at(edits[1].path));
+}
+
+TEST_CASE("what was interrupted below a folder of a store is found and taken back by the folder's name") {
+  Bucket bucket;
+  REQUIRE(is_stopped(bucket.store, confirmation, Moment::before, [&] { bucket.edit(); }));
+  CHECK(find_pending(bucket.store, "s3://bucket", key_of(1)));
+  CHECK_FALSE(find_pending_around(bucket.store, "s3://bucket", key_of(1)));
+  bucket.store.now += long_enough;
+  undo(bucket.store, "s3://bucket", key_of(1), {});
+  CHECK(bucket.all_old());
+  CHECK(bucket.is_tidy());
 }
 
 TEST_CASE("who may see the folder of a checkpoint alone edits there, and has that told, undone and forgotten") {
