@@ -273,7 +273,8 @@ std::string HttpClient::walk(const HttpConnection& connection, const HttpObject&
     std::string problem = connection.ask(object, request, budget_.take(object.name), route, answer);
     route.require_allowed();
     if (answer.redirect.empty() || !request.body.empty()) return problem;  // what is sent goes to no other
-    answer.is_folder = shown_url(answer.redirect) == shown_url(route.url()) + '/';
+    const auto place_of = [](const std::string& url) { return unescaped_key(shown_url(url)); };
+    answer.is_folder = place_of(answer.redirect) == place_of(route.url()) + '/';
     if (answer.is_folder) return problem;
     if (step == most_redirects) {
       throw Error(Status::io, fmt::format("{}: the server leads on and on: {} redirects", object.name, step + 1));

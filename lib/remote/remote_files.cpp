@@ -112,7 +112,7 @@ std::optional<ListPage> RemoteFiles::list_now(const std::string& folder, ListDep
 }
 
 std::optional<ListPage> RemoteFiles::list_of_web(const std::string& folder) const {
-  auto page = list_web(*client_, folder);
+  auto page = list_web(*client_, web_object(folder));
   if (!page) return std::nullopt;
   for (const std::string_view name : index_names) {
     const bool is_hidden = name.starts_with('.');
@@ -139,15 +139,21 @@ const StoreSettings& RemoteFiles::settings(const ObjectStore& store) const {
 
 HttpObject RemoteFiles::object(const std::string& path, const std::string& query) const {
   if (const ObjectStore* store = store_of(path); store != nullptr) return store->object(settings(*store), path, query);
+  return web_object(path);
+}
+
+HttpObject RemoteFiles::web_object(const std::string& path) const {
+  const std::size_t written = folders_.bytes_before_listed(path);
+  const std::string as_written = path.substr(0, written), listed = path.substr(written);
   HttpObject object;
-  object.name = shown_url(path);
-  object.url = path;
+  object.name = shown_url(as_written) + listed;
+  object.url = as_written + escaped_key(listed);
   return object;
 }
 
 std::shared_ptr<const Source> RemoteFiles::open(const std::string& path) const {
   if (folders_.type(path).value_or(FileType::file) != FileType::file || is_root(path)) {
-    throw Error(Status::not_found, fmt::format("{}: no such object", shown_url(path)),
+    throw Error(Status::not_found, fmt::format("{}: no such object", object(path).name),
                 "see whether the address is right, and whether these credentials may list what is there");
   }
   const std::uint64_t size = folders_.size(path).value_or(0);
@@ -213,9 +219,8 @@ FileType RemoteFiles::type(const std::string& path) const {
   const bool may_be_file = !path.ends_with('/') && !is_root(path);
   const bool is_folder_first = store_of(path) != nullptr && looks_like_folder(folder) && !has_found(path);
   if (may_be_file && !is_folder_first && has(path)) return FileType::file;
-  const bool has_query =
-      store_of(path) == nullptr && path.find('?') != path.npos;  // a signature is good for one object
-  if (has_query) return FileType::absent;
+  const bool has_query = store_of(path) == nullptr && web_object(path).url.find('?') != path.npos;
+  if (has_query) return FileType::absent;  // a signature is good for one object
   const bool is_listed = folders_.list(folder).has_value();
   if (const auto known = folders_.type(folder)) return *known;
   if (may_be_file && is_folder_first && has(path)) return FileType::file;
@@ -232,7 +237,7 @@ void RemoteFiles::require_choosy(const std::string& folder) const {
   if (!has(fmt::format("{}/{}", folder, name_of_nothing))) return;
   throw Error(Status::unsupported,
               fmt::format("{}: the server has every name that it is asked for, so that nobody can tell what is there",
-                          shown_url(folder)),
+                          object(folder).name),
               "give the URL of one file, or download the checkpoint");
 }
 
@@ -253,8 +258,13 @@ bool RemoteFiles::was_all_there_without(const std::string& folder, const std::st
 }
 
 std::vector<FileEntry> RemoteFiles::list(const std::string& folder) const {
-  auto listed = folders_.list(folder);
-  return listed ? *std::move(listed) : list_by_names(folder);
+  if (auto listed = folders_.list(folder)) return *std::move(listed);
+  auto entries = list_by_names(folder);
+  const bool is_named_by_server = store_of(folder) == nullptr && folders_.bytes_before_listed(folder) < folder.size();
+  if (!entries.empty() || !is_named_by_server) return entries;
+  throw Error(Status::io,
+              fmt::format("{}: the server names this folder, and does not tell what is in it", object(folder).name),
+              "see whether it may be listed there, or download it");
 }
 
 std::vector<FileEntry> RemoteFiles::list_by_names(const std::string& folder) const {

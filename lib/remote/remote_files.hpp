@@ -57,6 +57,9 @@ class RemoteFiles final : public DistantFiles {
   /// Throws `unsupported` for a server that has whatever it is asked for.
   void require_choosy(const std::string& folder) const;
   [[nodiscard]] bool is_folder(const std::string& path) const;
+  /// What a server of the web is asked for where `path` is wanted: as the user wrote it, and, from where it is a name
+  /// that the server listed, with that name escaped.
+  [[nodiscard]] HttpObject web_object(const std::string& path) const;
   /// Of a server of the web: its page, and what that leaves out.
   [[nodiscard]] std::optional<ListPage> list_of_web(const std::string& folder) const;
   [[nodiscard]] std::vector<FileEntry> list_by_names(const std::string& folder) const;

@@ -119,6 +119,17 @@ std::string StoreFolders::tag(const std::string& folder, const std::string& path
   return found == place->listed->objects.end() ? "" : found->second.tag;
 }
 
+std::size_t StoreFolders::bytes_before_listed(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1)) {
+    const auto folder = listed_.find(path.substr(0, slash));
+    if (folder == listed_.end()) continue;
+    const std::string name = path.substr(slash + 1, path.find('/', slash + 1) - slash - 1);
+    if (!name.empty() && folder->second.type(name) != FileType::absent) return slash;
+  }
+  return path.size();
+}
+
 std::optional<std::vector<FileEntry>> StoreFolders::list(const std::string& folder) const {
   {
     const std::lock_guard lock(mutex_);

@@ -41,6 +41,9 @@ class StoreFolders {
   /// The ETag without quotes of the object at `path`, where one answer, which is of one moment, told of it and of all
   /// that stands before it in `folder`, in which it is; else empty.
   [[nodiscard]] std::string tag(const std::string& folder, const std::string& path) const;
+  /// How much of `path` is before the first name that the listing of its folder told of, and before its slash; all of
+  /// it where none did.
+  [[nodiscard]] std::size_t bytes_before_listed(const std::string& path) const;
   /// What is in `folder`, which is listed unless it is known: with all below it where that takes a few pages. Nothing
   /// where the store does not list.
   std::optional<std::vector<FileEntry>> list(const std::string& folder) const;

@@ -17,18 +17,30 @@ constexpr std::uint64_t most_index_bytes = std::uint64_t{8} << 20;
 constexpr auto titles = std::to_array<std::string_view>({"<title>Index of", "<title>Directory listing for"});
 constexpr std::string_view link = "href=\"";
 
+/// Of HTML, those that a link has.
+struct Entity {
+  std::string_view name;
+  char meaning;
+};
+constexpr auto entities = std::to_array<Entity>(
+    {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&#34;", '"'}, {"&#39;", '\''}, {"&#x27;", '\''}});
+
 std::string without_entities(std::string_view text) {
-  constexpr std::string_view ampersand = "&amp;";
-  std::string plain(text);
-  for (std::size_t at = plain.find(ampersand); at != plain.npos; at = plain.find(ampersand, at + 1)) {
-    plain.erase(at + 1, ampersand.size() - 1);
+  std::string plain;
+  while (!text.empty()) {
+    const auto* const found =
+        std::ranges::find_if(entities, [&](const Entity& entity) { return text.starts_with(entity.name); });
+    const bool is_entity = found != entities.end();
+    plain += is_entity ? found->meaning : text.front();
+    text.remove_prefix(is_entity ? found->name.size() : 1);
   }
   return plain;
 }
 
 /// A name in the folder itself, a folder's with '/' behind it; empty for what leads elsewhere, or sorts the list.
 std::string name_in(std::string_view target) {
-  std::string name = unescaped_key(without_entities(target));
+  const std::string path = without_entities(target);
+  std::string name = unescaped_key(std::string_view(path).substr(0, path.find_first_of("?#")));
   if (name.starts_with("./")) name.erase(0, 2);
   const std::size_t slash = name.find('/');
   const bool is_elsewhere = target.starts_with('?') || target.starts_with('#') || name == "../" || name == ".." ||
@@ -58,11 +70,9 @@ std::optional<ListPage> parse_web_index(std::string_view page) {
   return found;
 }
 
-std::optional<ListPage> list_web(const HttpClient& client, const std::string& folder) {
-  if (folder.find('?') != folder.npos) return std::nullopt;  // a signature is good for one object
-  HttpObject asked;
-  asked.name = shown_url(folder);
-  asked.url = folder + "/";
+std::optional<ListPage> list_web(const HttpClient& client, HttpObject asked) {
+  if (asked.url.find('?') != asked.url.npos) return std::nullopt;  // a signature is good for one object
+  asked.url += "/";
   try {
     const HttpAnswer answer = client.get_whole(asked, most_index_bytes);
     if (answer.status == http::ok) return parse_web_index(as_text(answer.body));

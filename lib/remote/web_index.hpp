@@ -9,9 +9,9 @@
 
 namespace tare {
 
-/// The names in `folder`, of which the page tells no sizes that are exact; those that begin with a dot it leaves out,
-/// as a rule. Nothing where the server makes no such page.
-std::optional<ListPage> list_web(const HttpClient& client, const std::string& folder);
+/// The names in the folder that `asked` leads to, without a slash at its end, of which the page tells no sizes that are
+/// exact; those that begin with a dot it leaves out, as a rule. Nothing where the server makes no such page.
+std::optional<ListPage> list_web(const HttpClient& client, HttpObject asked);
 
 /// The same of a page. Nothing for one that is no list of a folder.
 std::optional<ListPage> parse_web_index(std::string_view page);

@@ -40,6 +40,14 @@ TEST_CASE("nginx, Apache and Python list a folder by links of its names") {
   CHECK(keys_of(*python) == std::vector<std::string>{".metadata"});
 }
 
+TEST_CASE("names that are no part of a URL as they are written are found in a page of links") {
+  const auto page = parse_web_index(
+      R"(<title>Index of /</title><a href="a%23b/"><a href="a%2520b.pt"><a href="a%3Fb.pt"><a href="&#x27;a&quot;&lt;&#39;.pt"><a href="x.pt?raw=1">)");
+  REQUIRE(page);
+  CHECK(page->folders == std::vector<std::string>{"a#b/"});
+  CHECK(keys_of(*page) == std::vector<std::string>{"a%20b.pt", "a?b.pt", "'a\"<'.pt", "x.pt"});
+}
+
 TEST_CASE("a link that leads out of the folder is no name in it, and another page no list") {
   const auto page = parse_web_index(
       R"(<title>Index of /</title><a href="https://host/x.pt"><a href="a/b.pt"><a href="..%2Fx.pt"><a href="#top"><a href="//host/"><a href="c.pt)");
