@@ -95,8 +95,9 @@ bool is_root(const std::string& path) {
 
 }  // namespace
 
-RemoteFiles::RemoteFiles(StoreSettings settings, const RemoteLimits& limits)
+RemoteFiles::RemoteFiles(StoreSettings settings, const RemoteLimits& limits, WrittenUrls urls)
     : settings_(std::move(settings)),
+      urls_(std::move(urls)),
       client_(std::make_shared<const HttpClient>(limits)),
       folders_([this](const std::string& folder, ListDepth depth,
                       const std::string& from) { return list_now(folder, depth, from); },
@@ -147,7 +148,7 @@ HttpObject RemoteFiles::web_object(const std::string& path) const {
   const std::string as_written = path.substr(0, written), listed = path.substr(written);
   HttpObject object;
   object.name = shown_url(as_written) + listed;
-  object.url = as_written + escaped_key(listed);
+  object.url = urls_.written(as_written) + escaped_key(listed);
   return object;
 }
 

@@ -16,12 +16,13 @@
 #include "lib/remote/remote_limits.hpp"
 #include "lib/remote/store_folders.hpp"
 #include "lib/remote/stores.hpp"
+#include "lib/remote/written_urls.hpp"
 
 namespace tare {
 
 class RemoteFiles final : public DistantFiles {
  public:
-  explicit RemoteFiles(StoreSettings settings, const RemoteLimits& limits = {});
+  explicit RemoteFiles(StoreSettings settings, const RemoteLimits& limits = {}, WrittenUrls urls = {});
 
   [[nodiscard]] FileType type(const std::string& path) const override;
   [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override;
@@ -65,6 +66,7 @@ class RemoteFiles final : public DistantFiles {
   [[nodiscard]] std::vector<FileEntry> list_by_names(const std::string& folder) const;
 
   mutable StoreSettings settings_;
+  WrittenUrls urls_;
   mutable std::mutex preparing_;
   mutable std::set<std::string_view> prepared_;  ///< schemes
   std::shared_ptr<const HttpClient> client_;

@@ -248,6 +248,27 @@ class Checks(RemoteChecks):
         netrc.unlink()
         self.expect(done.returncode == 0 and seen and set(seen) == {None}, f"passwords: {seen}, {done}")
 
+    def tells_no_secret_of_a_url(self):
+        """Neither in words nor in JSON, of what is well and of what is not."""
+        asked = []
+
+        def sees(request):
+            path = request.path.split("?")[0]
+            asked.append((request.headers.get("Authorization"), "SIGSECRET" in request.path))
+            if asked[-1] != ("Basic bWU6UFdTRUNSRVQ=", path.endswith(CASES[0])):
+                return request.answer(403) or True
+            return request.serve(path) or True
+
+        url = Server(self.corpus, sees).url.replace("://", "://me:PWSECRET@") + "/"
+        for words in (["inspect"], ["inspect", "--json"], ["ls"], ["ls", "--json"], ["doctor"], ["doctor", "--json"], ["doctor", "--sarif"],
+                      ["attest"], ["attest", "--json"], ["timeline"], ["get"], ["diff"], ["migrate"], ["no-verb"], ["inspect", "--no-option"]):
+            more = {"get": ["scale"], "diff": [url + CASES[1]], "migrate": ["--to", "torch"]}.get(words[0], [])
+            for path in CASES[0], "not/there.pt":
+                done = self.run(words[0], f"{url}{path}?X-Amz-Signature=SIGSECRET", *more, *words[1:])
+                self.expect("SECRET" not in done.stdout + done.stderr, f"{words} tells a secret: {done}")
+        read = self.run("get", f"{url}{CASES[0]}?X-Amz-Signature=SIGSECRET", "scale")
+        self.expect(read.returncode == 0 and asked[-1] == ("Basic bWU6UFdTRUNSRVQ=", True), f"asked with secrets: {read} {asked[-1:]}")
+
     def changes_meanwhile(self):
         with tempfile.TemporaryDirectory() as folder:
             big = pathlib.Path(folder) / "big.pt"
@@ -283,7 +304,7 @@ def main():
     ask.add_argument("--make-checkpoint", required=True)
     checks = Checks(ask.parse_args())
     for check in (checks.same_as_local, checks.reads_little, checks.odd_servers, checks.wrong_ranges,
-                  checks.leads_on, checks.slow_servers, checks.redirects_inside, checks.keeps_passwords,
+                  checks.leads_on, checks.slow_servers, checks.redirects_inside, checks.keeps_passwords, checks.tells_no_secret_of_a_url,
                   checks.changes_meanwhile, checks.s3, checks.holes):
         check()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")

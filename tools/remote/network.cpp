@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -14,20 +15,25 @@
 #include "lib/remote/s3_objects.hpp"
 #include "lib/remote/stores.hpp"
 #include "lib/remote/url.hpp"
+#include "lib/remote/written_urls.hpp"
 #include "tools/network_options.hpp"
 
-void keep_arguments(char**) {}
 void reach(const std::string&) {}
 void reach_output(const std::string&) {}
 
 namespace {
+
+tare::WrittenUrls& written_urls() {
+  static tare::WrittenUrls urls;
+  return urls;
+}
 
 const tare::RemoteFiles& remote_files() {
   static const tare::RemoteFiles remote(tare::read_store_settings([](const char* name) {
                                           const char* value = std::getenv(name);
                                           return std::string(value == nullptr ? "" : value);
                                         }),
-                                        network_limits());
+                                        network_limits(), written_urls());
   return remote;
 }
 
@@ -39,7 +45,20 @@ std::vector<std::string> matching(const std::string& path) {
   return tare::paths_matching(remote_files(), path, std::min(root, path.size()));
 }
 
+/// A word of the command line, or what stands behind the '=' of an option: as it may be told. Never longer than it was.
+void leave_out_secrets(char* word) {
+  char* const equals = *word == '-' ? std::strchr(word, '=') : nullptr;
+  char* const value = equals == nullptr ? word : equals + 1;
+  const std::string called = written_urls().keep(value);
+  if (called.size() <= std::strlen(value)) std::strcpy(value, called.c_str());
+}
+
 }  // namespace
+
+/// Nothing that is told from here on has a secret of a URL, whoever tells it.
+void keep_arguments(char** arguments) {
+  for (char** word = arguments; *word != nullptr; ++word) leave_out_secrets(*word);
+}
 
 const tare::Files& files_of(const std::string& path) {
   return tare::is_url(path) ? remote_files() : tare::local_files();
