@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 
 #include "lib/base/bytes.hpp"
 #include "lib/base/error.hpp"
-#include "lib/json/document.hpp"
+#include "lib/remote/aws_profile.hpp"
+#include "lib/remote/given_keys.hpp"
 #include "lib/remote/http_status.hpp"
 #include "lib/remote/settings_text.hpp"
 #include "lib/remote/spoken_by.hpp"
@@ -21,90 +19,13 @@ namespace tare {
 namespace {
 
 constexpr std::uint64_t most_key_bytes = std::uint64_t{64} << 10;
-constexpr std::size_t most_tokens = 1000;
 constexpr const char* vendor_file = "/sys/devices/virtual/dmi/id/sys_vendor";
 constexpr const char* container_service = "http://169.254.170.2";
 constexpr auto container_hosts = std::to_array<std::string_view>(
     {"169.254.170.2", "169.254.170.23", "[fd00:ec2::23]", "localhost", "127.0.0.1", "[::1]"});
 
-/// Keys by the names that a source gives them.
-struct KeyNames {
-  const char *access, *secret, *token;
-};
 constexpr KeyNames of_services{"AccessKeyId", "SecretAccessKey", "Token"};
 constexpr KeyNames of_processes{"AccessKeyId", "SecretAccessKey", "SessionToken"};
-constexpr KeyNames of_sign_on{"accessKeyId", "secretAccessKey", "sessionToken"};
-
-bool take_keys(const JsonValue& found, const KeyNames& names, S3Settings& settings) {
-  const std::string_view access = found.find(names.access).text_or(""), secret = found.find(names.secret).text_or("");
-  if (access.empty() || secret.empty()) return false;
-  settings.access_key = access;
-  settings.secret_key = secret;
-  settings.session_token = found.find(names.token).text_or("");
-  return true;
-}
-
-/// Does `text` hold keys? `inside`: the member that they stand in; empty: the document itself.
-bool take_keys(ByteView text, const char* inside, const KeyNames& names, S3Settings& settings) {
-  try {
-    const JsonDocument document(text, "keys");
-    const JsonValue root = document.root();
-    return take_keys(*inside == '\0' ? root : root.find(inside), names, settings);
-  } catch (const Error&) {
-    return false;  // whose message may tell of a key
-  }
-}
-
-/// The time in UTC, as the tokens' files have it, up to the seconds.
-std::string time_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm at{};
-  ::gmtime_r(&now, &at);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", at.tm_year + 1900, at.tm_mon + 1, at.tm_mday, at.tm_hour,
-                     at.tm_min, at.tm_sec);
-}
-
-/// Of a file that `aws sso login` left for that start URL; empty where it left none, or it is too old.
-std::string token_in(const std::string& file, const std::string& start_url) {
-  const std::string text = small_file(file);
-  try {
-    const JsonDocument document(as_bytes(text), file);
-    const JsonValue root = document.root();
-    const std::string_view expires = root.find("expiresAt").text_or("");
-    const std::string now = time_now();
-    const bool is_good = root.find("startUrl").text_or("") == start_url && expires.substr(0, now.size()) > now;
-    return is_good ? std::string(root.find("accessToken").text_or("")) : std::string();
-  } catch (const Error&) {
-    return {};
-  }
-}
-
-std::string sign_on_token(const AwsKeySources::SignOn& sign_on) {
-  std::error_code error;
-  std::size_t seen = 0;
-  for (std::filesystem::directory_iterator at(sign_on.token_folder, error), end; !error && at != end;
-       at.increment(error)) {
-    if (++seen > most_tokens) break;
-    if (at->path().extension() != ".json") continue;
-    if (std::string token = token_in(at->path().string(), sign_on.start_url); !token.empty()) return token;
-  }
-  throw Error(Status::io, fmt::format("{}: nobody is signed on there, or not any more", sign_on.start_url),
-              "aws sso login");
-}
-
-void ask_sign_on(const AwsKeySources::SignOn& sign_on, const HttpClient& client, S3Settings& settings) {
-  HttpObject asked = asked_with("IAM Identity Center",
-                                fmt::format("{}/federation/credentials?account_id={}&role_name={}", sign_on.portal,
-                                            escaped_value(sign_on.account), escaped_value(sign_on.role)),
-                                {"x-amz-sso_bearer_token: " + sign_on_token(sign_on)});
-  const HttpAnswer answer = client.get_whole(asked, most_key_bytes);
-  if (answer.status == http::ok && take_keys(answer.body, "roleCredentials", of_sign_on, settings)) return;
-  throw Error(Status::io,
-              fmt::format("{}: IAM Identity Center answers {}, and gives no "
-                          "keys for the role {} of account {}",
-                          sign_on.start_url, answer.status, sign_on.role, sign_on.account),
-              "aws sso login; then see whether that role is yours");
-}
 
 void ask_process(const std::string& command, S3Settings& settings) {
   const Bytes said = spoken_by(words_of_command(command), most_key_bytes);
@@ -149,45 +70,39 @@ void ask_machine(const std::string& service, const HttpClient& client, S3Setting
   if (keys && keys->status == http::ok) take_keys(keys->body, "", of_services, settings);
 }
 
+/// Both are of one place: halves of two would sign nothing.
+template <typename ValueOf>
+AwsKeySources::Pair pair_of(const ValueOf& value_of) {
+  AwsKeySources::Pair pair{value_of("aws_access_key_id"), value_of("aws_secret_access_key"),
+                           value_of("aws_session_token")};
+  if (pair.token.empty()) pair.token = value_of("aws_security_token");
+  return pair.access.empty() || pair.secret.empty() ? AwsKeySources::Pair() : pair;
+}
+
+void take(const AwsKeySources::Pair& pair, S3Settings& settings) {
+  settings.access_key = pair.access;
+  settings.secret_key = pair.secret;
+  settings.session_token = pair.token;
+}
+
 std::string container_url(const Environment& environment) {
   const std::string path = environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
   return path.empty() ? environment("AWS_CONTAINER_CREDENTIALS_FULL_URI") : container_service + path;
 }
 
-bool is_word(std::string_view text) {
-  return !text.empty() &&
-         std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
-}
-
-AwsKeySources::SignOn sign_on(const Environment& environment, std::string_view config, const std::string& section) {
-  const std::string session = ini_value(config, section, "sso_session");
-  const std::string of_url = session.empty() ? section : "sso-session " + session;
-  AwsKeySources::SignOn found{ini_value(config, of_url, "sso_start_url"), ini_value(config, section, "sso_account_id"),
-                              ini_value(config, section, "sso_role_name"), environment("AWS_ENDPOINT_URL_SSO"),
-                              environment("HOME") + "/.aws/sso/cache"};
-  const std::string region = ini_value(config, of_url, "sso_region");
-  if (found.portal.empty() && is_word(region))
-    found.portal = fmt::format("https://portal.sso.{}.amazonaws.com", region);
-  if (found.portal.empty() || found.account.empty() || found.role.empty()) found.start_url.clear();
-  return found;
-}
-
 }  // namespace
 
 AwsKeySources read_aws_key_sources(const Environment& environment) {
-  const std::string given = environment("AWS_CONFIG_FILE");
-  const std::string config = small_file(given.empty() ? environment("HOME") + "/.aws/config" : given);
-  const std::string profile = aws_profile(environment);
-  const std::string section = profile == "default" ? profile : "profile " + profile;
+  const AwsProfile profile = read_aws_profile(environment);
   AwsKeySources sources;
-  const std::string keys = environment("AWS_SHARED_CREDENTIALS_FILE");
-  const bool is_there =
-      has_section(config, section) ||
-      has_section(small_file(keys.empty() ? environment("HOME") + "/.aws/credentials" : keys), profile);
-  if (profile != "default" && !is_there) sources.absent_profile = profile;
-  sources.role = read_aws_role(environment, config, section);
-  sources.sign_on = sign_on(environment, config, section);
-  sources.process = ini_value(config, section, "credential_process");
+  if (profile.name != "default" && !profile.is_there()) sources.absent_profile = profile.name;
+  sources.role = read_aws_role(environment, profile);
+  sources.sign_on = read_sign_on(environment, profile);
+  const auto in_credentials = [&](const char* key) { return profile.in_credentials(key); };
+  const auto in_config = [&](const char* key) { return profile.in_config(key); };
+  sources.of_credentials_file = pair_of(in_credentials);
+  sources.process = profile.value("credential_process");
+  sources.of_config_file = pair_of(in_config);
   sources.container_url = container_url(environment);
   const std::string token_file = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
   sources.container_token =
@@ -208,7 +123,9 @@ void find_aws_keys(const AwsKeySources& sources, const HttpClient& client, S3Set
                 "AWS_SHARED_CREDENTIALS_FILE");
   }
   if (!sources.sign_on.start_url.empty()) return ask_sign_on(sources.sign_on, client, settings);
+  if (!sources.of_credentials_file.access.empty()) return take(sources.of_credentials_file, settings);
   if (!sources.process.empty()) return ask_process(sources.process, settings);
+  if (!sources.of_config_file.access.empty()) return take(sources.of_config_file, settings);
   if (!sources.container_url.empty() && ask_container(sources, client, settings)) return;
   if (!sources.metadata_url.empty()) ask_machine(sources.metadata_url, client, settings);
 }

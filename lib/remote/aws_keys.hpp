@@ -1,27 +1,30 @@
-// Keys of Amazon's that are neither in variables nor in files: they are asked for, and good for some hours.
+// Keys of Amazon's that are not in variables: a file has them, or they are asked for, and good for some hours.
 #pragma once
 
 #include <string>
 
 #include "lib/remote/aws_roles.hpp"
+#include "lib/remote/aws_sign_on.hpp"
 #include "lib/remote/http_client.hpp"
 #include "lib/remote/s3_settings.hpp"
 
 namespace tare {
 
-/// Where such keys come from, as the aws command finds them. What is empty is not asked.
+/// Where keys come from that are not in variables, in the order in which the aws command asks. What is empty is not
+/// asked. Source: botocore 1.43, credentials.py, create_credential_resolver.
 struct AwsKeySources {
-  struct SignOn {
-    std::string start_url, account, role;
-    std::string portal;        ///< the service that gives keys for a token
-    std::string token_folder;  ///< where `aws sso login` left it
+  /// Keys that a file has; the empty ones of nobody.
+  struct Pair {
+    std::string access, secret, token;
   };
 
   std::string absent_profile;  ///< which is named, and no file has
   AwsRole role;                ///< which the user or the container may take
-  SignOn sign_on;              ///< IAM Identity Center: sso_session, sso_start_url of the profile
+  AwsSignOn sign_on;           ///< IAM Identity Center
+  Pair of_credentials_file;    ///< of the profile
   std::string process;         ///< credential_process of the profile: a program that prints keys, and its words
-  std::string container_url;   ///< ECS, EKS
+  Pair of_config_file;
+  std::string container_url;  ///< ECS, EKS
   std::string container_token;
   std::string metadata_url;  ///< of the machine, where it is one of EC2's
 };

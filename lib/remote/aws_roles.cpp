@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/remote/aws_hosts.hpp"
 #include "lib/remote/aws_keys.hpp"
 #include "lib/remote/http_status.hpp"
 #include "lib/remote/settings_text.hpp"
@@ -82,6 +83,9 @@ S3Settings taker_of(const AwsRole& role, const HttpClient& client) {
   S3Settings taker;
   if (!role.source_profile.empty()) {
     taker = read_s3_settings(role.environment);
+    // Whoever has keys of his own takes the next role with them, whatever role he could take himself.
+    const bool has_keys = !sources.of_credentials_file.access.empty() || !sources.of_config_file.access.empty();
+    if (has_keys && sources.role.token_file.empty()) sources.role = {};
     sources.role.depth = role.depth + 1;
   } else {
     const bool is_machine = role.credential_source == "Ec2InstanceMetadata";
@@ -102,36 +106,40 @@ void require_private(const std::string& service) {
               "see AWS_ENDPOINT_URL_STS and AWS_ENDPOINT_URL");
 }
 
-std::string service_of(const Environment& environment, const std::string& region) {
+std::string service_of(const Environment& environment, const AwsProfile& profile, const std::string& region) {
   for (const char* name : {"AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL"}) {
     std::string given = environment(name);
     while (given.ends_with('/')) given.pop_back();
     if (!given.empty()) return given;
   }
-  return fmt::format("https://sts.{}.amazonaws.com", region);
+  return aws_service(read_aws_hosts(environment, profile), "sts", region);
 }
 
 }  // namespace
 
-AwsRole read_aws_role(const Environment& environment, std::string_view config, const std::string& section) {
+AwsRole read_aws_role(const Environment& environment, const AwsProfile& profile) {
   if (!environment("AWS_ACCESS_KEY_ID").empty() && !environment("AWS_SECRET_ACCESS_KEY").empty()) return {};
-  const auto of_section = [&](const char* key) { return ini_value(config, section, key); };
+  const auto or_profile = [&](const char* variable, const char* key) {
+    const std::string given = environment(variable);
+    return given.empty() ? profile.value(key) : given;
+  };
   AwsRole role;
-  role.arn = environment("AWS_ROLE_ARN");
-  role.token_file = environment("AWS_WEB_IDENTITY_TOKEN_FILE");
-  role.session = environment("AWS_ROLE_SESSION_NAME");
-  if (role.arn.empty() || role.token_file.empty()) {
-    role.arn = of_section("role_arn");
-    role.token_file = of_section("web_identity_token_file");
-    role.session = of_section("role_session_name");
-    role.external_id = of_section("external_id");
-    role.source_profile = of_section("source_profile");
-    role.credential_source = of_section("credential_source");
-    role.wants_code = !of_section("mfa_serial").empty();
+  role.arn = profile.value("role_arn");
+  if (!role.arn.empty() && profile.value("web_identity_token_file").empty()) {
+    role.session = profile.value("role_session_name");
+    role.external_id = profile.value("external_id");
+    role.source_profile = profile.value("source_profile");
+    role.credential_source = profile.value("credential_source");
+    role.wants_code = !profile.value("mfa_serial").empty();
+  } else {
+    role.arn = or_profile("AWS_ROLE_ARN", "role_arn");
+    role.token_file = or_profile("AWS_WEB_IDENTITY_TOKEN_FILE", "web_identity_token_file");
+    role.session = or_profile("AWS_ROLE_SESSION_NAME", "role_session_name");
+    if (role.token_file.empty()) return {};
   }
   if (role.session.empty()) role.session = fmt::format("tare-{}", std::time(nullptr));
   role.region = read_s3_settings(environment).region;
-  role.service = service_of(environment, role.region);
+  role.service = service_of(environment, profile, role.region);
   role.environment = of_profile(environment, role.source_profile);
   return role;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/remote/aws_profile.hpp"
 #include "lib/remote/http_client.hpp"
 #include "lib/remote/s3_settings.hpp"
 
@@ -24,9 +25,9 @@ struct AwsRole {
   int depth = 0;                 ///< of roles that are taken to take this one
 };
 
-/// AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE; else role_arn of `section` in `config`, with web_identity_token_file,
-/// source_profile or credential_source. None where keys are in variables.
-AwsRole read_aws_role(const Environment& environment, std::string_view config, const std::string& section);
+/// role_arn of the profile, with source_profile or credential_source; else AWS_ROLE_ARN and
+/// AWS_WEB_IDENTITY_TOKEN_FILE, or what the profile says of these. None where keys are in variables.
+AwsRole read_aws_role(const Environment& environment, const AwsProfile& profile);
 
 /// Puts the role's keys into `settings`. Throws `io` where it is not given, `refused` for one that wants a code typed
 /// (mfa_serial), for a service that is neither https nor of this machine, and for a chain of roles that does not end.

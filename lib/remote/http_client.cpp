@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "lib/base/error.hpp"
+#include "lib/remote/aws_hosts.hpp"
 #include "lib/remote/content_range.hpp"
 #include "lib/remote/http_status.hpp"
 #include "lib/remote/store_objects.hpp"
@@ -36,7 +37,7 @@ bool is_in_path(const S3Object& object, const S3Settings& settings) {
 
 std::string s3_host(const S3Object& object, const S3Settings& settings) {
   const std::string service =
-      settings.endpoint.empty() ? fmt::format("https://s3.{}.amazonaws.com", settings.region) : settings.endpoint;
+      settings.endpoint.empty() ? s3_service(settings.hosts, settings.region) : settings.endpoint;
   if (is_in_path(object, settings)) return fmt::format("{}/{}", service, object.bucket);
   const std::size_t host = std::min(service.find("://"), service.size() - 3) + 3;
   return fmt::format("{}{}.{}", service.substr(0, host), object.bucket, service.substr(host));

@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 
+#include "lib/base/letters.hpp"
+#include "lib/remote/aws_profile.hpp"
 #include "lib/remote/settings_text.hpp"
 #include "lib/remote/url.hpp"
 
@@ -16,58 +18,35 @@ std::string first_set(const Environment& environment, std::initializer_list<cons
 }
 
 /// Of variables, of S3 in the section of services that the profile names, or of all services in the profile itself.
-std::string endpoint_of(const Environment& environment, std::string_view config, const std::string& section) {
+std::string endpoint_of(const Environment& environment, const AwsProfile& profile) {
   if (environment("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") == "true") return {};
   const std::string given = first_set(environment, {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
   if (!given.empty()) return given;
-  const std::string services = ini_value(config, section, "services");
+  const std::string services = profile.value("services");
   const std::string own =
-      services.empty() ? "" : ini_value_within(config, "services " + services, "s3", "endpoint_url");
-  return own.empty() ? ini_value(config, section, "endpoint_url") : own;
+      services.empty() ? "" : ini_value_within(profile.config, "services " + services, "s3", "endpoint_url");
+  return own.empty() ? profile.value("endpoint_url") : own;
 }
 
 }  // namespace
 
-std::string aws_profile(const Environment& environment) {
-  const std::string given = first_set(environment, {"AWS_PROFILE", "AWS_DEFAULT_PROFILE"});
-  return given.empty() ? "default" : given;
-}
-
 S3Settings read_s3_settings(const Environment& environment) {
-  const std::string home = environment("HOME");
-  const auto file = [&](const char* variable, const char* usual) {
-    const std::string path = environment(variable);
-    return small_file(path.empty() ? home + usual : path);
-  };
-  const std::string credentials = file("AWS_SHARED_CREDENTIALS_FILE", "/.aws/credentials");
-  const std::string config = file("AWS_CONFIG_FILE", "/.aws/config");
-  const std::string profile = aws_profile(environment);
-  const std::string section = profile == "default" ? profile : "profile " + profile;
-  const auto or_config = [&](const std::string& value, const char* key) {
-    return value.empty() ? ini_value(config, section, key) : value;
-  };
-
+  const AwsProfile profile = read_aws_profile(environment);
   S3Settings settings;
   settings.access_key = environment("AWS_ACCESS_KEY_ID");
   settings.secret_key = environment("AWS_SECRET_ACCESS_KEY");
-  settings.session_token = environment("AWS_SESSION_TOKEN");
-  if (settings.access_key.empty() || settings.secret_key.empty()) {
-    // A key pair is taken from one place: halves of two would sign nothing.
-    settings.access_key = ini_value(credentials, profile, "aws_access_key_id");
-    settings.secret_key = ini_value(credentials, profile, "aws_secret_access_key");
-    settings.session_token = ini_value(credentials, profile, "aws_session_token");
-  }
-  if (settings.access_key.empty()) {
-    settings.access_key = ini_value(config, section, "aws_access_key_id");
-    settings.secret_key = ini_value(config, section, "aws_secret_access_key");
-    settings.session_token = ini_value(config, section, "aws_session_token");
-  }
-  const std::string region = or_config(first_set(environment, {"AWS_REGION", "AWS_DEFAULT_REGION"}), "region");
+  settings.session_token = first_set(environment, {"AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN"});
+  if (settings.access_key.empty() || settings.secret_key.empty()) settings = {};
+  std::string region = first_set(environment, {"AWS_REGION", "AWS_DEFAULT_REGION"});
+  if (region.empty()) region = profile.value("region");
   if (!region.empty()) settings.region = region;
-  settings.endpoint = endpoint_of(environment, config, section);
+  settings.endpoint = endpoint_of(environment, profile);
   while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
+  settings.hosts = read_aws_hosts(environment, profile);
+  const std::string dual_stack = profile.in_config_within("s3", "use_dualstack_endpoint");
+  settings.hosts.is_dual_stack = settings.hosts.is_dual_stack || in_small_letters(dual_stack) == "true";
   settings.pays = environment("AWS_REQUEST_PAYER") == "requester";
-  const std::string style = ini_value_within(config, section, "s3", "addressing_style");
+  const std::string style = profile.in_config_within("s3", "addressing_style");
   if (style == "path") settings.style = S3Settings::Style::path;
   if (style == "virtual") settings.style = S3Settings::Style::virtual_host;
   return settings;

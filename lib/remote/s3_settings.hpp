@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "lib/remote/aws_hosts.hpp"
+
 namespace tare {
 
 struct S3Settings {
@@ -15,6 +17,7 @@ struct S3Settings {
   std::string token;  ///< sent in place of a signature: Google's
   std::string region = "us-east-1";
   std::string endpoint;  ///< of another service that speaks S3; empty: Amazon's
+  AwsHosts hosts = {};   ///< of Amazon's
   /// Whose names a signature has: Google's is Amazon's, with others; Amazon's services have each its own.
   enum class Signature : std::uint8_t { amazon, google, amazon_tokens } signature = Signature::amazon;
   bool pays = false;  ///< for requests to buckets whose owner has whoever asks pay
@@ -29,14 +32,10 @@ struct S3Settings {
 /// A variable's value, "" where it is not set.
 using Environment = std::function<std::string(const char* name)>;
 
-/// AWS_PROFILE, AWS_DEFAULT_PROFILE, or "default".
-std::string aws_profile(const Environment& environment);
-
-/// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION or AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3
-/// or AWS_ENDPOINT_URL; where these say nothing, the profile AWS_PROFILE (or "default") of ~/.aws/credentials and
-/// ~/.aws/config (or AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE), which has the addressing_style, too. Anonymous
-/// where nobody says anything. AWS_REQUEST_PAYER is "requester" for who pays, as GDAL has it: the aws command has no
-/// variable.
+/// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN; AWS_REGION or AWS_DEFAULT_REGION, AWS_ENDPOINT_URL_S3
+/// or AWS_ENDPOINT_URL; of places, where these say nothing, what the profile says, which has the addressing_style, too.
+/// No keys where variables have none: find_aws_keys() looks further. AWS_REQUEST_PAYER is "requester" for who pays, as
+/// GDAL has it: the aws command has no variable.
 S3Settings read_s3_settings(const Environment& environment);
 
 /// Of Google's Cloud Storage, which is asked as S3 is: GOOGLE_OAUTH_ACCESS_TOKEN or CLOUDSDK_AUTH_ACCESS_TOKEN; else

@@ -1,11 +1,15 @@
 #include "lib/remote/settings_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 
 #include "lib/base/error.hpp"
+#include "lib/base/letters.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/base/source.hpp"
+#include "lib/remote/spoken_by.hpp"
 
 namespace tare {
 
@@ -34,10 +38,13 @@ std::string first_line(const std::string& path) {
 
 namespace {
 
-/// What stands in the brackets of a line; empty where it has none.
-std::string_view section_of(std::string_view line) {
-  const bool is_head = line.starts_with('[') && line.ends_with(']');
-  return is_head ? trimmed(line.substr(1, line.size() - 2)) : "";
+/// What stands in the brackets of a line, its words as a shell has them and one blank between them; empty where it has
+/// none. "profile default" is "default", as the aws command has it.
+std::string section_of(std::string_view line) {
+  const std::size_t end = line.rfind(']');
+  if (!line.starts_with('[') || end == line.npos) return {};
+  std::string head = fmt::format("{}", fmt::join(words_of_command(line.substr(1, end - 1)), " "));
+  return head == "profile default" ? "default" : head;
 }
 
 /// Calls `take` with each key and value in `[section]`, and the key without a value below which they are set in, until
@@ -51,12 +58,14 @@ void for_each_setting(std::string_view text, std::string_view section, const Tak
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view whole = text.substr(0, end), line = trimmed(whole);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (const std::string_view head = section_of(line); !head.empty()) {
+    if (const std::string head = section_of(line); !head.empty()) {
       is_inside = head == section;
       group = {};
+      continue;
     }
-    const std::size_t equals = line.find('=');
-    if (!is_inside || equals == line.npos) continue;
+    const std::size_t equals = line.find_first_of("=:");
+    const bool is_comment = line.starts_with('#') || line.starts_with(';');
+    if (!is_inside || is_comment || equals == line.npos) continue;
     const std::string_view key = trimmed(line.substr(0, equals)), value = trimmed(line.substr(equals + 1));
     const std::size_t indent = whole.find_first_not_of(" \t");
     if (indent <= group_indent) group = {};
@@ -82,7 +91,7 @@ std::string ini_value_within(std::string_view text, std::string_view section, st
                              std::string_view key) {
   std::string found;
   for_each_setting(text, section, [&](std::string_view within, std::string_view name, std::string_view value) {
-    const bool is_it = within == group && name == key;
+    const bool is_it = in_small_letters(within) == group && in_small_letters(name) == key;
     if (is_it) found = value;
     return is_it;
   });

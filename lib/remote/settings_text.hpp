@@ -18,10 +18,11 @@ std::string small_file(const std::string& path);
 /// Of a file of the system, which has no size by which it could be read; empty where it is not there.
 std::string first_line(const std::string& path);
 
-/// Does an INI text have `[section]`?
+/// Does an INI text have `[section]`, with a comment behind it, or its words in quotes?
 bool has_section(std::string_view text, std::string_view section);
 
-/// The value of `key` in `[section]` of an INI text, "" where there is none.
+/// The value of `key` (in small letters; the text may have others) in `[section]` of an INI text, behind '=' or ':'; ""
+/// where there is none.
 std::string ini_value(std::string_view text, std::string_view section, std::string_view key);
 
 /// The same of the lines behind `group =` that are set in, as the aws command nests them.

@@ -45,13 +45,20 @@ std::string path_of_program(const std::string& name) {
   throw Error(Status::io, name + ": no folder of PATH has that program", "Write its whole path.");
 }
 
+/// Does a backslash stand here that takes what follows as it is? `quote`: that around it, or 0.
+bool is_escape(std::string_view text, char quote) {
+  if (text.size() < 2 || text[0] != '\\' || quote == '\'') return false;
+  return quote == 0 || text[1] == '"' || text[1] == '\\';
+}
+
 }  // namespace
 
 std::vector<std::string> words_of_command(std::string_view command) {
   std::vector<std::string> words;
   char quote = 0;
   bool is_in_word = false;
-  for (const char c : command) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
     const bool is_blank = c == ' ' || c == '\t';
     if (quote == 0 && is_blank) {
       is_in_word = false;
@@ -59,7 +66,9 @@ std::vector<std::string> words_of_command(std::string_view command) {
     }
     if (!is_in_word) words.emplace_back();
     is_in_word = true;
-    if (quote == 0 && (c == '"' || c == '\'')) {
+    if (is_escape(command.substr(i, 2), quote)) {
+      words.back() += command[++i];
+    } else if (quote == 0 && (c == '"' || c == '\'')) {
       quote = c;
     } else if (c == quote) {
       quote = 0;

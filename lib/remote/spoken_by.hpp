@@ -10,7 +10,8 @@
 
 namespace tare {
 
-/// The words of a command: parted by blanks, or held together by quotes of either kind. No shell has a say.
+/// The words of a command: parted by blanks, or held together by quotes of either kind. A backslash outside of them
+/// takes what follows as it is, and one in double quotes another one and a quote. No shell has a say.
 std::vector<std::string> words_of_command(std::string_view command);
 
 /// All that the program prints before it ends; it shares our stderr and nothing else. It is named by its whole path, or

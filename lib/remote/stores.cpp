@@ -40,8 +40,7 @@ std::size_t bytes_of_bucket(std::string_view path) {
 constexpr ObjectStore stores[] = {
     {"s3://",
      [](const HttpClient& client, StoreSettings& settings) {
-       const bool takes_role = !settings.s3_keys.role.arn.empty();
-       if (settings.s3.access_key.empty() || takes_role) find_aws_keys(settings.s3_keys, client, settings.s3);
+       if (settings.s3.access_key.empty()) find_aws_keys(settings.s3_keys, client, settings.s3);
      },
      [](const StoreSettings& settings, const std::string& path, const std::string& query) {
        return bucket_object(settings.s3, path, query);

@@ -18,7 +18,7 @@ namespace tare {
 /// Who asks each of them, and where it is.
 struct StoreSettings {
   S3Settings s3;
-  AwsKeySources s3_keys;         ///< where `s3` has none
+  AwsKeySources s3_keys;         ///< where variables have none
   S3Settings google;             ///< Google's Cloud Storage speaks S3's protocol, too
   GoogleKeySources google_keys;  ///< where `google` has none
   HubSettings hub;

@@ -1,6 +1,7 @@
 """Services that give keys of Amazon's for a while, from their published protocols: to containers, to machines, to who
 signed on, and to who takes a role."""
 import hashlib
+import hashlib
 import json
 import re
 import urllib.parse
@@ -21,9 +22,13 @@ sso_region = eu-west-1
 """
 
 
-def cached_token(expires):
-    return json.dumps({"startUrl": "https://lab.awsapps.com/start", "region": "eu-west-1", "accessToken": "sso-t0ken",
-                       "expiresAt": expires})
+def cached_token(expires, token="sso-t0ken"):
+    return json.dumps({"startUrl": "https://lab.awsapps.com/start", "region": "eu-west-1", "accessToken": token, "expiresAt": expires})
+
+
+def token_file(session):
+    """Where the aws command keeps the token of a session, or of a start URL."""
+    return f".aws/sso/cache/{hashlib.sha1(session.encode()).hexdigest()}.json"
 
 
 class Service:

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 from aws_keys import (PROCESS_KEYS, ROLE, SIGN_ON, TAKERS_KEYS, VOUCHED, Roles, Service, cached_token, container, machine,
-                      portal)
+                      portal, token_file)
 from azure_container import ACCOUNT, HOLDERS, Container
 from google_edits import GoogleBucket
 from google_keys import RsaKey, Tokens, account_file, user_file
@@ -28,7 +28,7 @@ SECRETS = re.compile("t0ken|c0ntainer|m3ta|s3cr3t|w3b.identity|t4ker|cl13nt|r3fr
 class KeyChecks(Checks):
     def keys_for_a_while(self):
         """Keys that somebody gives: to the machine, to the container, to who signed on, by a program."""
-        config, cache = pathlib.Path(self.home.name, ".aws/config"), pathlib.Path(self.home.name, ".aws/sso/cache/ab.json")
+        config, cache = pathlib.Path(self.home.name, ".aws/config"), pathlib.Path(self.home.name, token_file("lab"))
         cache.parent.mkdir(parents=True)
         program = pathlib.Path(self.home.name, "give keys")
         program.write_text(f"#!/bin/sh\ntest \"$1\" = 'for tare' && echo '{json.dumps(PROCESS_KEYS)}'\n")
@@ -77,6 +77,27 @@ class KeyChecks(Checks):
                        AWS_CONTAINER_CREDENTIALS_FULL_URI="http://example.com/keys")
         self.expect(far.returncode == 0, f"a container far away, and no bucket: {far}")
 
+    def sign_ons(self):
+        """The token of the session that the profile names, of several; before keys of the same profile's that somebody left."""
+        folder = pathlib.Path(self.home.name, ".aws")
+        (folder / "sso/cache").mkdir(parents=True, exist_ok=True)
+        start = "https://lab.awsapps.com/start"
+        by_url = SIGN_ON.split("[sso-session")[0].replace("sso_session = lab", f"sso_start_url = {start}\nsso_region = eu-west-1")
+        stale = "[default]\naws_access_key_id = AKSTALE\naws_secret_access_key = x\n"
+        for session in "aaa", "lab", "zzz", start:
+            pathlib.Path(self.home.name, token_file(session)).write_text(cached_token("2036-01-01T00:00:00Z", f"another's, of {session}"))
+        for what, config, session in (("a session", SIGN_ON, "lab"), ("a start URL", by_url, start)):
+            (folder / "config").write_text(config)
+            (folder / "credentials").write_text(stale)
+            pathlib.Path(self.home.name, token_file(session)).write_text(cached_token("2036-01-01T00:00:00Z"))
+            service = portal()
+            _, bucket, variables = self.bucket()
+            variables = {k: v for k, v in variables.items() if k not in KEEPER} | {"AWS_ENDPOINT_URL_SSO": service.url}
+            local, remote = self.both(self.corpus, RANKS, variables)
+            self.expect(local == remote and not bucket.refused and len(service.asked) == 1, f"{what}: {difference(local, remote)} {service.asked}")
+        for name in "config", "credentials":
+            (folder / name).unlink()
+
     def roles(self):
         """Roles that are taken with a profile's keys, with the keys of a machine, or with a token that somebody vouches for."""
         folder = pathlib.Path(self.home.name, ".aws")
@@ -89,6 +110,11 @@ class KeyChecks(Checks):
         for what, text, keys, own, asked in (
                 ("a profile's keys", f"[profile lab]\n{takes}", f"[base]\n{TAKERS_KEYS}", {"AWS_PROFILE": "lab"}, 1),
                 ("keys in the config", f"[profile lab]\n{takes}[profile base]\n{TAKERS_KEYS}", "", {"AWS_DEFAULT_PROFILE": "lab"}, 1),
+                ("the credentials file", "", f"[lab]\n{takes}region = eu-north-7\n[base]\n{TAKERS_KEYS}", {"AWS_PROFILE": "lab"}, 1),
+                ("a profile before the pod's", f"[profile lab]\n{takes}", f"[base]\n{TAKERS_KEYS}",
+                 {"AWS_PROFILE": "lab", "AWS_ROLE_ARN": "arn:other", "AWS_WEB_IDENTITY_TOKEN_FILE": "/nothing"}, 1),
+                ("one who has a role and keys", f"[profile lab]\n{takes}[profile base]\nrole_arn = arn:other\nsource_profile = lab\n",
+                 f"[base]\n{TAKERS_KEYS}", {"AWS_PROFILE": "lab"}, 1),
                 ("its own keys", f"[default]\nrole_arn = {ROLE}\nsource_profile = default\n", f"[default]\n{TAKERS_KEYS}", {}, 1),
                 ("an id", f"[profile lab]\n{takes}external_id = l4b\nrole_session_name = me\n", f"[base]\n{TAKERS_KEYS}", {"AWS_PROFILE": "lab"}, 1),
                 ("a machine", f"[default]\nrole_arn = {ROLE}\ncredential_source = Ec2InstanceMetadata\n", "",
@@ -236,7 +262,7 @@ def main():
     ask.add_argument("--tare", required=True)
     ask.add_argument("--corpus", required=True)
     checks = KeyChecks(ask.parse_args())
-    for check in (checks.keys_for_a_while, checks.roles, checks.google_tokens, checks.google_refusals,
+    for check in (checks.keys_for_a_while, checks.sign_ons, checks.roles, checks.google_tokens, checks.google_refusals,
                   checks.names_that_are_no_paths):
         check()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")

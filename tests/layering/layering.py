@@ -81,7 +81,7 @@ OWNERS = [
     ("libdeflate.h", ["lib/base/*"]),
     ("curl/*", ["lib/remote/*"]),
     ("expat.h", ["lib/remote/xml_walk.cpp"]),
-    ("openssl/*", ["lib/remote/google_keys.cpp"]),
+    ("openssl/*", ["lib/remote/google_keys.cpp", "lib/remote/aws_sign_on.cpp"]),
     ("lzma.h", ["lib/container/compressed.cpp"]),
     ("zstd*.h", ["lib/codec/hdf5_module/*", "lib/hdf5/*", "lib/container/zstd_frame.cpp", "lib/container/unpacking_stream.cpp"]),
     ("protozero/*", ["lib/container/*"]),

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <map>
 
+#include "lib/remote/aws_keys.hpp"
 #include "lib/remote/s3_settings.hpp"
 #include "tests/catch.hpp"
 
@@ -33,15 +34,18 @@ class Home {
 
   [[nodiscard]] S3Settings settings(std::map<std::string, std::string> variables) const {
     variables.emplace("HOME", path_);
-    return read_s3_settings([&](const char* name) {
+    const Environment environment = [&](const char* name) {
       const auto found = variables.find(name);
       return found == variables.end() ? std::string() : found->second;
-    });
+    };
+    S3Settings found = read_s3_settings(environment);
+    if (found.access_key.empty()) find_aws_keys(read_aws_key_sources(environment), HttpClient(), found);
+    return found;
   }
 
- private:
   void write(const char* name, const char* text) const { std::ofstream(path_ + "/.aws/" + name) << text; }
 
+ private:
   static std::string make() {
     std::string pattern = (std::filesystem::temp_directory_path() / "tare-home-XXXXXX").string();
     return mkdtemp(pattern.data());
@@ -107,6 +111,58 @@ TEST_CASE("another profile is read under its own names in both files") {
   CHECK(home.settings({}).style == S3Settings::Style::usual);
   CHECK(home.settings({{"AWS_DEFAULT_PROFILE", "lab"}}).access_key == "AKLAB");
   CHECK(home.settings({{"AWS_DEFAULT_PROFILE", "lab"}, {"AWS_PROFILE", "default"}}).access_key == "AKDEFAULT");
+}
+
+TEST_CASE("the files of a profile are read however the aws command lets them be written") {
+  const Home home;
+  home.write("credentials",
+             "[default] # mine\nAWS_ACCESS_KEY_ID: AKUPPER\nAws_Secret_Access_Key: s\nregion = eu-west-3\n"
+             "[lab]\nendpoint_url = http://lab:1\n");
+  CHECK(home.settings({}).access_key == "AKUPPER");
+  CHECK(home.settings({}).secret_key == "s");
+  CHECK(home.settings({}).region == "eu-west-3");
+  CHECK(home.settings({{"AWS_PROFILE", "lab"}}).endpoint == "http://lab:1");
+  const std::string keys = "aws_access_key_id = AKOWN\n# region = no\naws_secret_access_key = s\nregion = eu-west-1\n";
+  for (const auto& [head, profile] : {std::pair("[profile default]", "default"),
+                                      {"[profile \"my team\"]", "my team"},
+                                      {"[profile  dev]", "dev"},
+                                      {"[profile 'dev']", "dev"}}) {
+    home.write("credentials", "");
+    home.write("config", (head + ("\n" + keys)).c_str());
+    CHECK(home.settings({{"AWS_PROFILE", profile}}).access_key == "AKOWN");
+    CHECK(home.settings({{"AWS_PROFILE", profile}}).region == "eu-west-1");
+  }
+  home.write("mine", ("[default]\n" + keys).c_str());
+  CHECK(home.settings({{"AWS_SHARED_CREDENTIALS_FILE", "~/.aws/mine"}}).access_key == "AKOWN");
+  CHECK(home.settings({{"AWS_CONFIG_FILE", "~/.aws/mine"}}).region == "eu-west-1");
+}
+
+TEST_CASE("a program's keys come behind those of the credentials file, and before those of the configuration") {
+  const Home home;
+  home.write(
+      "config",
+      "[default]\ncredential_process = /bin/echo \"{\\\"AccessKeyId\\\":\\\"AKPROGRAM\\\",\\\"SecretAccessKey\\\":"
+      "\\\"s\\\"}\"\naws_access_key_id = AKCONFIG\naws_secret_access_key = s\n");
+  CHECK(home.settings({}).access_key == "AKDEFAULT");
+  home.write("credentials", "");
+  CHECK(home.settings({}).access_key == "AKPROGRAM");
+  home.write("config", "[default]\naws_access_key_id = AKCONFIG\naws_secret_access_key = s\n");
+  CHECK(home.settings({}).access_key == "AKCONFIG");
+}
+
+TEST_CASE("Amazon's hosts are those of the region's own world, and of what is wanted of them") {
+  const auto url = [](std::map<std::string, std::string> variables) {
+    return s3_url({"runs", "x"}, read_s3_settings([&](const char* name) { return variables[name]; }));
+  };
+  CHECK(url({{"AWS_REGION", "cn-north-1"}}) == "https://runs.s3.cn-north-1.amazonaws.com.cn/x");
+  CHECK(url({{"AWS_REGION", "us-gov-west-1"}}) == "https://runs.s3.us-gov-west-1.amazonaws.com/x");
+  CHECK(url({{"AWS_REGION", "eu-west-1"}, {"AWS_USE_DUALSTACK_ENDPOINT", "true"}}) ==
+        "https://runs.s3.dualstack.eu-west-1.amazonaws.com/x");
+  CHECK(url({{"AWS_REGION", "us-east-1"}, {"AWS_USE_FIPS_ENDPOINT", "True"}}) ==
+        "https://runs.s3-fips.us-east-1.amazonaws.com/x");
+  CHECK(url({{"AWS_USE_FIPS_ENDPOINT", "true"}, {"AWS_ENDPOINT_URL", "http://own:1"}}) == "http://own:1/runs/x");
+  CHECK(aws_service({}, "sts", "cn-north-1") == "https://sts.cn-north-1.amazonaws.com.cn");
+  CHECK(aws_service({.is_fips = true}, "portal.sso", "us-east-1") == "https://portal.sso-fips.us-east-1.amazonaws.com");
 }
 
 TEST_CASE("nobody's settings are anonymous") {

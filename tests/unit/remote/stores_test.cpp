@@ -91,18 +91,23 @@ TEST_CASE("Google's tokens come from the file that is named, else from what gclo
 }
 
 TEST_CASE("a role is a profile's or a pod's, and nobody's who has keys in variables") {
-  const std::string config =
-      "[default]\nrole_arn = r1\nsource_profile = base\nmfa_serial = m\n[profile p]\nrole_arn = r2\n"
-      "web_identity_token_file = /t\n";
-  CHECK(read_aws_role(given({}), config, "default").arn == "r1");
-  CHECK(read_aws_role(given({}), config, "default").wants_code);
-  CHECK(read_aws_role(given({}), config, "profile p").token_file == "/t");
-  CHECK(read_aws_role(given({}), config, "profile other").arn.empty());
+  AwsProfile profile{"default", "",
+                     "[default]\nrole_arn = r1\nsource_profile = base\nmfa_serial = m\n[profile p]\nrole_arn = r2\n"
+                     "web_identity_token_file = /t\n"};
   const auto pod =
       given({{"AWS_ROLE_ARN", "r3"}, {"AWS_WEB_IDENTITY_TOKEN_FILE", "/pod"}, {"AWS_REGION", "eu-west-1"}});
-  CHECK(read_aws_role(pod, config, "default").arn == "r3");
-  CHECK(read_aws_role(pod, config, "default").token_file == "/pod");
-  CHECK(read_aws_role(pod, config, "default").service == "https://sts.eu-west-1.amazonaws.com");
-  CHECK(read_aws_role(given({{"AWS_ACCESS_KEY_ID", "a"}, {"AWS_SECRET_ACCESS_KEY", "s"}}), config, "default")
-            .arn.empty());
+  CHECK(read_aws_role(given({}), profile).arn == "r1");
+  CHECK(read_aws_role(given({}), profile).wants_code);
+  CHECK(read_aws_role(pod, profile).arn == "r1");  // as the aws command has it
+  CHECK(read_aws_role(given({{"AWS_ACCESS_KEY_ID", "a"}, {"AWS_SECRET_ACCESS_KEY", "s"}}), profile).arn.empty());
+  profile.name = "p";
+  CHECK(read_aws_role(given({}), profile).token_file == "/t");
+  CHECK(read_aws_role(pod, profile).token_file == "/pod");
+  profile.name = "other";
+  CHECK(read_aws_role(given({}), profile).arn.empty());
+  CHECK(read_aws_role(pod, profile).arn == "r3");
+  CHECK(read_aws_role(pod, profile).token_file == "/pod");
+  CHECK(read_aws_role(pod, profile).service == "https://sts.eu-west-1.amazonaws.com");
+  profile.credentials = "[other]\nrole_arn = r4\nsource_profile = base\n";
+  CHECK(read_aws_role(pod, profile).arn == "r4");
 }
