@@ -19,6 +19,7 @@ struct ObjectSeen {
   std::int64_t age = 0;                 ///< seconds since it was written, by the server's own clock
   std::vector<std::string> properties;  ///< what a new version is given again, as header lines: type, metadata, class
   std::uint64_t labels = 0;             ///< S3's "tags", which a new version would lose
+  std::string lock;  ///< what keeps it from removal, in words, which a new version would lose; or empty
 };
 
 /// A part of the new version of an object.
@@ -64,7 +65,10 @@ class ObjectLayer {
 
   /// Nothing where there is none.
   virtual std::optional<ObjectSeen> look(const std::string& path) = 0;
-  /// The same, without its properties, and its first bytes into `begin`, in one request.
+  /// How many labels has an object of which look() tells none, and would tell none to who may not see them? Nothing for
+  /// who may not. One request at most.
+  virtual std::optional<std::uint64_t> unseen_labels(const std::string&) { return 0; }
+  /// As look(), without its properties, and its first bytes into `begin`, in one request.
   virtual std::optional<ObjectSeen> start(const std::string& path, Bytes& begin) = 0;
   /// Throws `refused` where it is no longer what was seen.
   virtual Bytes read(const std::string& path, const ObjectSeen& seen, Span span) = 0;

@@ -2,6 +2,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/objects/object_transaction.hpp"
+#include "lib/objects/places.hpp"
 
 namespace tare {
 namespace {
@@ -48,6 +49,7 @@ Checkpoint open_recovered_objects(const CheckpointChange& change) {
     }
     return !done.empty();
   };
+  require_reachable(change.path);
   change.objects->forget();
   recovered(change.path);
   Checkpoint checkpoint = open_checkpoint(change.path, options);

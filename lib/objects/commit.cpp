@@ -102,6 +102,7 @@ Receipt commit(ObjectLayer& objects, const std::vector<FileEdit>& edits, const s
   std::optional<StoredRecord> record;
   if (options.keep_history) record = StoredRecord{journal.number, RecordState::applied};
   Receipt receipt = receipt_of(home, journal, options);
+  for (Finding& finding : unseen_losses(home, journal.files)) receipt.findings.push_back(std::move(finding));
   run(home, std::move(journal), planned.seen, record);
   return receipt;
 }

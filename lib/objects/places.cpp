@@ -43,6 +43,13 @@ std::vector<std::string> listed_names(ObjectLayer& objects, const std::string& f
 
 }  // namespace
 
+void require_reachable(const std::string& path) {
+  if (without_slash(path).find("//", path.find("://") + 3) == path.npos) return;
+  throw Error(Status::refused,
+              path + ": there is nothing between two '/' of its name: no journal could be kept beside it",
+              "move it to a name without (aws s3 mv), or download and edit it");
+}
+
 std::vector<std::string> folders_to_look_into(const std::string& path) {
   const std::string named = without_slash(path);
   std::vector<std::string> folders{named};

@@ -11,6 +11,9 @@
 
 namespace tare {
 
+/// Throws `refused` for a path with an empty part ("a//b.pt"): no folder that a journal could be in is called so.
+void require_reachable(const std::string& path);
+
 /// `path` itself, and all that it is in, up to the bucket.
 std::vector<std::string> folders_to_look_into(const std::string& path);
 

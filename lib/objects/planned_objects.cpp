@@ -19,7 +19,7 @@ ObjectSeen seen_as_planned(ObjectLayer& objects, const FileEdit& edit) {
     throw Error(Status::refused, edit.path + ": changed since it was read for this edit",
                 "something else writes it: try again when it is done");
   }
-  require_no_labels(edit.path, *seen);
+  require_nothing_lost(edit.path, *seen);
   return *std::move(seen);
 }
 
@@ -50,12 +50,32 @@ ObjectVersions versions_before(const ObjectSeen& seen) {
   return versions;
 }
 
-void require_no_labels(const std::string& path, const ObjectSeen& seen) {
+void require_nothing_lost(const std::string& path, const ObjectSeen& seen) {
+  if (!seen.lock.empty()) {
+    throw Error(Status::refused, fmt::format("{}: has {}, which its new version would not have", path, seen.lock),
+                "whoever set it may edit a copy, and set it again");
+  }
   if (seen.labels == 0) return;
   throw Error(Status::refused,
               fmt::format("{}: has {} tag{}, which its new version would not have", path, seen.labels,
                           seen.labels == 1 ? "" : "s"),
               "download and edit it, upload it, and give it its tags again");
+}
+
+std::vector<Finding> unseen_losses(const ObjectHome& home, const std::vector<FileRecord>& records) {
+  const std::string path = home.path(records.front());
+  const auto labels = home.objects().unseen_labels(path);
+  if (!labels) {
+    return {{Severity::warning,
+             "labels-unseen",
+             "you may not see whether objects have tags (s3:GetObjectTagging), which new versions do not have",
+             path,
+             {}}};
+  }
+  ObjectSeen seen;
+  seen.labels = *labels;
+  require_nothing_lost(path, seen);
+  return {};
 }
 
 std::string common_folder(const std::vector<FileEdit>& edits) {

@@ -17,15 +17,19 @@ struct PlannedObjects {
 std::string common_folder(const std::vector<FileEdit>& edits);
 
 /// Without those that change no byte. Throws `refused` where an object is not what the edit was planned for, would lose
-/// labels, or could be made of what is there by sending all of it alone, where that is not asked for.
+/// labels or a lock, or could be made of what is there by sending all of it alone, where that is not asked for.
 PlannedObjects planned_objects(const ObjectHome& home, const std::vector<FileEdit>& edits,
                                const TransactionOptions& options);
 
 /// Of a change that is yet to be made.
 ObjectVersions versions_before(const ObjectSeen& seen);
 
-/// Throws `refused` where an object has labels, which a new version would lose.
-void require_no_labels(const std::string& path, const ObjectSeen& seen);
+/// Throws `refused` where an object has labels, or a lock, which a new version would lose.
+void require_nothing_lost(const std::string& path, const ObjectSeen& seen);
+
+/// `labels-unseen` where these credentials may not see whether the first of these objects has labels: nor do they see
+/// those of the others. Throws as require_nothing_lost().
+std::vector<Finding> unseen_losses(const ObjectHome& home, const std::vector<FileRecord>& records);
 
 /// A new edit of these, not yet claimed.
 Journal journal_of(const ObjectHome& home, const std::vector<FileRecord>& records, const std::vector<FieldEdit>& fields,

@@ -67,7 +67,7 @@ FileRecord way_back(const ObjectHome& home, const FileRecord& edit, const Object
     throw Error(Status::refused, home.path(edit) + ": is no longer what that edit made of it",
                 "it was changed since: undo later edits of it first, or leave it as it is");
   }
-  require_no_labels(home.path(edit), seen);
+  require_nothing_lost(home.path(edit), seen);
   FileRecord back = inverse(edit);
   ObjectVersions versions = versions_before(seen);
   versions.kept_after = versions_of(edit).kept_before;
@@ -101,6 +101,7 @@ UndoResult undo(ObjectLayer& objects, const std::string& path, const JournalKey&
   }
   const auto seen = turn_back(found.home, found.journal);
   UndoResult result = undone(found.home.folder(), found.journal);
+  result.findings = unseen_losses(found.home, found.journal.files);
   run(found.home, std::move(found.journal), seen, StoredRecord{found.record.number, RecordState::undone});
   objects.forget();
   return result;

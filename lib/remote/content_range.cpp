@@ -33,9 +33,9 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
     if (!last || *last < *first) return std::nullopt;
     found.range = {*first, *last - *first + 1};
   }
-  const auto total = take(text, "/") ? take_number(text) : std::nullopt;
-  if (!total || !text.empty() || found.range.end() > *total) return std::nullopt;
-  found.total = *total;
+  if (found.range.size > 0 && text == "/*") return found;
+  found.total = take(text, "/") ? take_number(text) : std::nullopt;
+  if (!found.total || !text.empty() || found.range.end() > *found.total) return std::nullopt;
   return found;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <functional>
 #include <random>
 #include <string_view>
 #include <thread>
@@ -103,15 +104,15 @@ namespace {
 
 [[noreturn]] void fail(const HttpObject& object, const HttpAnswer& answer) {
   const bool is_absent = answer.status == http::not_found;
-  const bool is_forbidden = answer.status == 401 || answer.status == 403;
+  const bool may_not = is_forbidden(answer);
   const bool is_in_store = !object.s3.bucket.empty();
   throw Error(is_absent ? Status::not_found : Status::io,
               fmt::format("{}: the server answers {}{}", object.name, status_and_code(answer),
                           is_absent ? ", no such object" : ""),
-              is_forbidden  ? object.hint
+              may_not       ? object.hint
               : is_in_store ? hint_of(answer)
                             : "",
-              is_forbidden ? EACCES : 0);
+              may_not ? EACCES : 0);
 }
 
 [[noreturn]] void fail_range(const HttpObject& object, Span range, const HttpAnswer& answer) {
@@ -120,23 +121,27 @@ namespace {
                           object.name, range.offset, range.end() - 1, answer.content_range, answer.body.size()));
 }
 
-/// The whole range, or as much of it as the object has.
-void require_range(const HttpObject& object, Span range, const HttpAnswer& answer, std::uint64_t& total) {
+/// Asked where a range does not say how large the object is.
+using SizeOf = std::function<std::optional<std::uint64_t>()>;
+
+/// The whole range, or as much of it as the object has. How many bytes that is.
+std::uint64_t require_range(const HttpObject& object, Span range, const HttpAnswer& answer, const SizeOf& size_of) {
   const auto sent = parse_content_range(answer.content_range);
-  if (!sent || answer.is_cut || sent->range.offset != range.offset || sent->range.size != answer.body.size() ||
-      sent->range.end() != std::min(range.end(), sent->total)) {
+  if (!sent || answer.is_cut || sent->range.offset != range.offset || sent->range.size != answer.body.size()) {
     fail_range(object, range, answer);
   }
-  total = sent->total;
+  const auto total = sent->total ? sent->total : size_of();
+  if (!total || sent->range.end() != std::min(range.end(), *total)) fail_range(object, range, answer);
+  return *total;
 }
 
-HttpRange taken(const HttpObject& object, Span range, HttpAnswer answer) {
+HttpRange taken(const HttpObject& object, Span range, HttpAnswer answer, const SizeOf& size_of) {
   if (answer.is_folder) throw Error(Status::not_found, object.name + ": is a folder, no object");
   HttpRange found;
   found.version = answer.etag.empty() ? answer.date : answer.etag;
   if (answer.status == http::range_not_satisfiable) {
     const auto sent = parse_content_range(answer.content_range);
-    found.total = sent ? sent->total : 0;
+    found.total = sent ? sent->total.value_or(0) : 0;
     return found;
   }
   if (answer.status == http::ok && range.offset == 0 && !answer.is_cut) {
@@ -148,7 +153,7 @@ HttpRange taken(const HttpObject& object, Span range, HttpAnswer answer) {
   } else if (answer.status != http::partial_content) {
     fail(object, answer);
   } else {
-    require_range(object, range, answer, found.total);
+    found.total = require_range(object, range, answer, size_of);
   }
   found.bytes = std::move(answer.body);
   return found;
@@ -209,7 +214,12 @@ HttpAnswer HttpClient::answer_of(HttpObject& object, const HttpRequest& request)
 HttpRange HttpClient::get(HttpObject& object, Span range) const {
   // A server without ranges sends all: of a small object that is as good.
   const std::uint64_t most_bytes = range.offset == 0 ? std::max(range.size, most_whole_bytes) : range.size;
-  return taken(object, range, answer_of(object, {range, most_bytes}));
+  const auto size_of = [&]() -> std::optional<std::uint64_t> {
+    const HttpAnswer head = answer_of(object, {.most_bytes = 0, .method = "HEAD"});
+    const auto line = std::ranges::find(head.lines, "content-length", name_of_line);
+    return line == head.lines.end() ? std::nullopt : std::optional(number_of_line(*line));
+  };
+  return taken(object, range, answer_of(object, {range, most_bytes}), size_of);
 }
 
 HttpAnswer HttpClient::get_whole(HttpObject& object, std::uint64_t most_bytes) const {

@@ -41,8 +41,9 @@ std::optional<ListPage> list_s3(const HttpClient& client, const S3Settings& sett
   asked.s3.key.clear();
   asked.url = s3_url(asked.s3, settings) + asked.query;
   const HttpAnswer answer = client.get_whole(asked, most_s3_page_bytes);
-  if (std::find(s3_not_listing.begin(), s3_not_listing.end(), answer.status) != s3_not_listing.end())
-    return std::nullopt;
+  const bool is_not_listing =
+      std::find(s3_not_listing.begin(), s3_not_listing.end(), answer.status) != s3_not_listing.end();
+  if (is_not_listing && *hint_of(answer) == '\0') return std::nullopt;
   if (answer.status != http::ok) {
     throw Error(Status::io,
                 fmt::format("{}: the server answers {} where it is to list", folder, status_and_code(answer)),

@@ -11,6 +11,7 @@
 #include "lib/base/parallel.hpp"
 #include "lib/remote/http_status.hpp"
 #include "lib/remote/url.hpp"
+#include "lib/remote/xml_walk.hpp"
 
 namespace tare {
 namespace {
@@ -42,8 +43,22 @@ ObjectSeen S3Objects::seen_in(const HttpAnswer& answer) const {
     if (is_own || name.starts_with(s3_metadata)) seen.properties.push_back(name + ": " + value_of_line(line));
     if (name == "content-length") seen.size = number_of_line(line);
     if (name == "x-amz-tagging-count") seen.labels = number_of_line(line);
+    if (name == "x-amz-object-lock-legal-hold" && value_of_line(line) == "ON") seen.lock = "a legal hold";
+    if (name == "x-amz-object-lock-retain-until-date") seen.lock = "a retention until " + value_of_line(line);
   }
   return seen;
+}
+
+std::optional<std::uint64_t> S3Objects::unseen_labels(const std::string& path) {
+  constexpr std::uint64_t most_bytes = std::uint64_t{64} << 10;  // of a server that takes the request for another, too
+  const HttpAnswer answer = ask(path, "?tagging=", {.range = Span{0, most_bytes}, .most_bytes = most_bytes});
+  if (is_forbidden(answer)) return std::nullopt;
+  std::uint64_t labels = 0;
+  walk_xml(answer.body, {[&](XmlPath at) {
+                           labels += is_at(at, {"Tagging", "TagSet", "Tag"}) ? 1 : 0;
+                         },
+                         [](XmlPath, const std::string&, bool) { return true; }});
+  return labels;
 }
 
 bool S3Objects::is_other_now(const HttpAnswer& answer) const {

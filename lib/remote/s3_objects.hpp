@@ -12,6 +12,7 @@ class S3Objects final : public StoreObjects {
  public:
   using StoreObjects::StoreObjects;
 
+  std::optional<std::uint64_t> unseen_labels(const std::string& path) override;
   std::optional<ObjectSeen> create(const std::string& path, ByteView bytes) override;
   std::optional<ObjectSeen> replace(const std::string& path, const ObjectSeen& seen, ByteView bytes) override;
   std::string begin(const std::string& path, const ObjectSeen& seen) override;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <random>
@@ -18,6 +19,18 @@ namespace tare {
 namespace {
 
 constexpr std::uint64_t first_bytes = std::uint64_t{64} << 10;
+
+/// What S3 says that is no question of rights, and what to do about it.
+struct Reason {
+  std::string_view code;
+  const char* hint;
+};
+constexpr auto reasons = std::to_array<Reason>({
+    {"InvalidObjectState", "it is archived: restore it first (aws s3api restore-object), or take another checkpoint"},
+    {"RequestTimeTooSkewed", "this machine's clock is wrong: set it"},
+    {"InvalidAccessKeyId", "nobody has that access key (any more): see AWS_ACCESS_KEY_ID and the AWS profile"},
+    {"SignatureDoesNotMatch", "the secret key is not that of the access key: see where the two come from"},
+});
 
 }  // namespace
 
@@ -39,11 +52,11 @@ std::optional<ObjectSeen> StoreObjects::start(const std::string& path, Bytes& be
   if (answer.status == http::not_found) return std::nullopt;
   if (answer.status == http::range_not_satisfiable) return seen_in(answer);  // there is no first byte
   const auto sent = parse_content_range(answer.content_range);
-  if (answer.status != http::partial_content || !sent || sent->range != Span{0, answer.body.size()}) {
+  if (answer.status != http::partial_content || !sent || !sent->total || sent->range != Span{0, answer.body.size()}) {
     fail(path, answer, "send the begin of an object");
   }
   ObjectSeen seen = seen_in(answer);
-  seen.size = sent->total;
+  seen.size = *sent->total;
   begin = std::move(answer.body);
   return seen;
 }
@@ -130,8 +143,15 @@ std::string status_and_code(const HttpAnswer& answer) {
 const char* hint_of(const HttpAnswer& answer) {
   constexpr long bad_request = 400;
   const std::string code = error_code(answer);
+  const auto* const known = std::ranges::find(reasons, code, &Reason::code);
+  if (known != reasons.end()) return known->hint;
   const bool may_be_expired = answer.status == bad_request && (code.empty() || code.starts_with("ExpiredToken"));
   return may_be_expired ? "a token that has expired is answered so: get new credentials" : "";
+}
+
+bool is_forbidden(const HttpAnswer& answer) {
+  const bool is_refusal = answer.status == 401 || answer.status == 403;
+  return is_refusal && std::ranges::find(reasons, error_code(answer), &Reason::code) == reasons.end();
 }
 
 bool is_success(const HttpAnswer& answer) {
@@ -140,12 +160,11 @@ bool is_success(const HttpAnswer& answer) {
 
 [[noreturn]] void fail(const std::string& path, const HttpAnswer& answer, std::string_view what) {
   const std::string message = text_at(answer.body, {"Error", "Message"});
-  const bool is_forbidden = answer.status == 401 || answer.status == 403;
+  const bool may_not = is_forbidden(answer);
   throw Error(Status::io,
               fmt::format("{}: the server answers {}{}{} where it is to {}", path, status_and_code(answer),
                           message.empty() ? "" : ": ", message, what),
-              is_forbidden ? "these credentials (or none) may not do that" : hint_of(answer),
-              is_forbidden ? EACCES : 0);
+              may_not ? "these credentials (or none) may not do that" : hint_of(answer), may_not ? EACCES : 0);
 }
 
 ObjectSeen tagged(const HttpAnswer& answer) {

@@ -61,6 +61,8 @@ std::string error_code(const HttpAnswer& answer);
 bool is_success(const HttpAnswer& answer);
 /// "400 ExpiredToken"; the number alone where the answer says no more.
 std::string status_and_code(const HttpAnswer& answer);
+/// Does it refuse for want of rights, and not for what is the matter with the object, the keys or the clock?
+bool is_forbidden(const HttpAnswer& answer);
 /// What to do about it; empty where nothing is known.
 const char* hint_of(const HttpAnswer& answer);
 /// Throws `io` for an answer to a request that was `what` ("write an object").

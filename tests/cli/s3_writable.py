@@ -75,6 +75,7 @@ class WritableBucket(Bucket):
     def __init__(self, folder, *, versioned=False, conditional=True, prefix="", **settings):
         super().__init__(**settings)
         self.versioned, self.conditional, self.prefix, self.ahead = versioned, conditional, prefix, 0
+        self.hides_tags = False
         self.before = self.after = lambda method, key, query: None
         self.lock = threading.RLock()
         self.objects, self.uploads, self.old = {}, {}, {}
@@ -183,6 +184,8 @@ class WritableBucket(Bucket):
         stored = self.objects.get(key)
         if not stored:
             return self.error(404, "NoSuchKey")
+        if "tagging" in query:
+            return self.error(403, "AccessDenied") if self.hides_tags else (200, b"<Tagging><TagSet/></Tagging>")
         first, last = map(int, re.fullmatch(r"bytes=(\d+)-(\d+)", headers["range"]).groups())
         size = stored.content.size
         if first >= size:

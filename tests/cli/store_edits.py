@@ -406,6 +406,26 @@ class Checks(RemoteChecks):
             done = self.run("edit", f"{self.root}/run/scaler.pt", "scale=512", "--yes", **variables)
             self.expect(done.returncode == 4 and "has 2 tags" in done.stderr, f"tags: {done}")
 
+    def what_a_new_version_would_lose_is_said(self):
+        """Locks are refused, and so are tags that a HEAD does not tell; of tags that nobody may see there is a warning."""
+        with self.a_folder(SCALER) as folder:
+            bucket, variables = self.bucket(folder)
+            target = f"{self.root}/run/scaler.pt"
+            lines = bucket.objects["run/scaler.pt"].lines
+            for line, value, told in (("x-amz-object-lock-legal-hold", "ON", "has a legal hold"),
+                                      ("x-amz-object-lock-retain-until-date", "2030-01-01T00:00:00Z", "a retention until 2030-01-01")):
+                lines[line] = value
+                done = self.run("edit", target, "scale=512", "--yes", **variables)
+                self.expect(done.returncode == 4 and told in done.stderr and not self.left_over(bucket), f"{line}: {done}")
+                del lines[line]
+            lines["x-amz-object-lock-legal-hold"] = "OFF"
+            bucket.hides_tags = True
+            for verb in ("edit", target, "scale=512"), ("undo", target):
+                done = self.run(*verb, "--yes", **variables)
+                self.expect(done.returncode == 0 and "GetObjectTagging" in done.stderr, f"{verb[0]} where tags are hidden: {done}")
+            done = self.run("edit", f"{self.root}/run//scaler.pt", "scale=2", "--yes", **variables)
+            self.expect(done.returncode == 4 and "between two '/'" in done.stderr, f"a name with an empty part: {done}")
+
     def killed_anywhere_it_is_old_or_new(self):
         """The process is killed at each request that changes something, before the store does it and after. Then readers
         are told, and whoever comes next makes all objects old, or finds them new."""
@@ -480,7 +500,7 @@ if __name__ == "__main__":
     run(Checks, ("edits_one_object", "edits_a_set_of_ranks", "edits_several_by_a_pattern", "repairs_fp8_state", "takes_over_what_migrates",
                  "of_a_large_object_only_parts_travel", "a_dry_run_tells_its_requests_in_json", "a_changed_object_is_refused",
                  "a_store_without_conditions_is_refused", "rights_to_its_own_prefix_are_enough", "who_may_see_nothing_is_told_so",
-                 "what_a_store_cannot_do_is_said", "a_mixture_is_told_by_every_verb",
+                 "what_a_store_cannot_do_is_said", "what_a_new_version_would_lose_is_said", "a_mixture_is_told_by_every_verb",
                  "an_edit_that_begins_while_it_is_read_is_told", "tells_what_was_edited_and_forgets_it",
                  "a_run_is_undone_by_the_name_it_was_edited_by",
                  "prune_takes_back_what_was_interrupted", "a_folder_with_records_is_attested_as_on_the_disk",

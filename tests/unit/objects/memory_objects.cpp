@@ -39,6 +39,7 @@ ObjectSeen MemoryObjects::seen(const Stored& stored) const {
   seen.tag = stored.tag;
   seen.age = now - stored.written;
   seen.labels = labels;
+  seen.lock = lock;
   if (copies_wholes) seen.kept = stored.tag.substr(1, stored.tag.size() - 2);
   return seen;
 }

@@ -20,6 +20,7 @@ enum class Moment { before, after };
 class MemoryObjects final : public ObjectLayer, private WholeObjects {
  public:
   std::optional<ObjectSeen> look(const std::string& path) override;
+  std::optional<std::uint64_t> unseen_labels(const std::string&) override { return unseen; }
   std::optional<ObjectSeen> start(const std::string& path, Bytes& begin) override;
   Bytes read(const std::string& path, const ObjectSeen& seen, Span span) override;
   std::vector<std::string> names(const std::string& folder) override;
@@ -53,9 +54,11 @@ class MemoryObjects final : public ObjectLayer, private WholeObjects {
   std::set<std::string> uploads;
   std::int64_t now = 0;  ///< the store's clock, in seconds
   bool is_conditional = true;
-  bool copies_wholes = false;  ///< as Google's does, which copies no parts
-  std::uint64_t labels = 0;    ///< of every object
-  std::string forbidden;       ///< a folder that may neither be listed nor read
+  bool copies_wholes = false;               ///< as Google's does, which copies no parts
+  std::uint64_t labels = 0;                 ///< of every object
+  std::string lock;                         ///< likewise
+  std::optional<std::uint64_t> unseen = 0;  ///< labels that look() does not tell of
+  std::string forbidden;                    ///< a folder that may neither be listed nor read
 
  private:
   std::string place_of_copy(const std::string& path, const ObjectSeen& seen) override;

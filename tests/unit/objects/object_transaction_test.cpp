@@ -3,6 +3,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/objects/object_claim.hpp"
+#include "lib/objects/places.hpp"
 #include "lib/objects/planned_objects.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/objects/bucket.hpp"
@@ -78,6 +79,35 @@ TEST_CASE("an object with labels is refused before anything is written") {
   bucket.store.labels = 1;
   CHECK(status_of([&] { bucket.edit(); }) == Status::refused);
   CHECK(bucket.store.changes.empty());
+}
+
+TEST_CASE("an object with a lock, or with labels that are seen only where they are asked for, is refused") {
+  Bucket bucket;
+  bucket.store.lock = "a legal hold";
+  CHECK(status_of([&] { bucket.edit(); }) == Status::refused);
+  bucket.store.lock.clear();
+  bucket.store.unseen = 2;
+  CHECK(status_of([&] { bucket.edit(); }) == Status::refused);
+  CHECK(bucket.store.changes.empty());
+}
+
+TEST_CASE("where nobody may see whether objects have labels, an edit and an undo of them say so") {
+  Bucket bucket;
+  bucket.store.unseen = std::nullopt;
+  const Receipt receipt = commit(bucket.store, bucket.edits(), bucket.fields(), bucket.sealed());
+  REQUIRE(receipt.findings.size() == 1);
+  CHECK(receipt.findings[0].code == "labels-unseen");
+  CHECK(bucket.all_new());
+  CHECK(undo(bucket.store, run_folder, key_of(1), {}).findings.size() == 1);
+}
+
+TEST_CASE("a path with an empty part is refused, and one with a slash at its end is none") {
+  for (const char* path : {"s3://bucket/run//x.pt", "s3://bucket//x.pt"}) {
+    CHECK(status_of([&] { require_reachable(path); }) == Status::refused);
+  }
+  for (const char* path : {"s3://bucket", "s3://bucket/run/", "s3://bucket/run//", "s3://bucket/a/./b.pt"}) {
+    CHECK_NOTHROW(require_reachable(path));
+  }
 }
 
 TEST_CASE("an object whose answer was lost is new all the same") {
