@@ -74,16 +74,27 @@ std::size_t on_body(const char* text, std::size_t size, std::size_t count, void*
   return answer.is_cut ? 0 : bytes.size();  // another count than it was given ends the transfer
 }
 
+/// Of a line of a header: what stands behind it may be a secret.
+std::string_view name_in(std::string_view line) {
+  return line.substr(0, line.find_first_of(":\r\n"));
+}
+
 struct FreeList {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
 
 using HeaderLines = std::unique_ptr<curl_slist, FreeList>;
 
-/// The lines are to be kept until the request is sent.
+/// The lines are to be kept until the request is sent. Throws `refused` for one that would be two.
 HeaderLines say(CURL* curl, const std::vector<std::string>& lines) {
   HeaderLines headers;
-  for (const std::string& line : lines) headers.reset(curl_slist_append(headers.release(), line.c_str()));
+  for (const std::string& line : lines) {
+    if (line.find_first_of("\r\n") != line.npos) {
+      throw Error(Status::refused, fmt::format("{}: a line of a request has a line break in it", name_in(line)),
+                  "see whether a key or a token, or the file that has it, is what it should be");
+    }
+    headers.reset(curl_slist_append(headers.release(), line.c_str()));
+  }
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
   return headers;
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/json/document.hpp"
@@ -44,7 +45,7 @@ std::string take_revision(std::string_view& rest) {
     rest.remove_prefix(prefix.size());
     return fmt::format("{}{}", prefix, take_name(rest));
   }
-  return std::string(take_name(rest));
+  return unescaped_key(take_name(rest));
 }
 
 /// <https://...>; rel="next": where the next page is, below the same API alone.
@@ -75,15 +76,37 @@ void add(ListPage& page, const JsonValue& entry, ListDepth depth, const std::str
 
 }  // namespace
 
+namespace {
+
+/// The first of these that is there, with `below` behind it.
+std::string token_path(const Environment& environment) {
+  constexpr std::pair<const char*, const char*> places[] = {{"HF_TOKEN_PATH", ""},
+                                                            {"HF_HOME", "/token"},
+                                                            {"XDG_CACHE_HOME", "/huggingface/token"},
+                                                            {"HOME", "/.cache/huggingface/token"}};
+  for (const auto& [variable, below] : places) {
+    std::string path = environment(variable);
+    if (path.empty()) continue;
+    if (path == "~" || path.starts_with("~/")) path.replace(0, 1, environment("HOME"));
+    return path + below;
+  }
+  return {};
+}
+
+/// As the Hub's own library takes it: it stands in a line of a request.
+std::string without_line_ends(std::string token) {
+  std::erase_if(token, [](char c) { return c == '\n' || c == '\r'; });
+  return std::string(trimmed(token));
+}
+
+}  // namespace
+
 HubSettings read_hub_settings(const Environment& environment) {
   HubSettings settings;
-  settings.token = environment("HF_TOKEN");
-  if (settings.token.empty()) {
-    std::string home = environment("HF_HOME");
-    if (home.empty()) home = environment("HOME") + "/.cache/huggingface";
-    const std::string path = environment("HF_TOKEN_PATH");
-    settings.token = trimmed(small_file(path.empty() ? home + "/token" : path));
+  for (const char* variable : {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}) {
+    if (settings.token.empty()) settings.token = without_line_ends(environment(variable));
   }
+  if (settings.token.empty()) settings.token = without_line_ends(small_file(token_path(environment)));
   if (const std::string endpoint = environment("HF_ENDPOINT"); !endpoint.empty()) settings.endpoint = endpoint;
   while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
   return settings;

@@ -17,7 +17,8 @@ struct HubSettings {
   std::string endpoint = "https://huggingface.co";
 };
 
-/// HF_TOKEN; else what is in the file HF_TOKEN_PATH, or `token` in HF_HOME, or in ~/.cache/huggingface. HF_ENDPOINT.
+/// HF_TOKEN or HUGGING_FACE_HUB_TOKEN; else what is in the file HF_TOKEN_PATH, or `token` in HF_HOME, or in huggingface
+/// in XDG_CACHE_HOME, or ~/.cache; '~' is HOME. Without line ends. HF_ENDPOINT.
 HubSettings read_hub_settings(const Environment& environment);
 
 struct HubPath {
@@ -27,8 +28,8 @@ struct HubPath {
   std::string file;  ///< or folder; empty for the whole repository
 };
 
-/// hf://[KIND/]OWNER/NAME[@REVISION][/FILE]; of revisions with slashes refs/pr/N and refs/convert/NAME. Throws
-/// `invalid_argument` for anything else.
+/// hf://[KIND/]OWNER/NAME[@REVISION][/FILE]; of revisions with slashes refs/pr/N and refs/convert/NAME, others with
+/// %2F. Throws `invalid_argument` for anything else.
 HubPath parse_hub(std::string_view path);
 
 HttpObject hub_object(const HubSettings& settings, const std::string& path);

@@ -49,6 +49,8 @@ constexpr auto series = std::to_array<Series>({
     {"mp_rank_", "_model_states.pt", 2},
     {"zero_pp_rank_", "_mp_rank_00_optim_states.pt", 1},
     {"bf16_zero_pp_rank_", "_mp_rank_00_optim_states.pt", 1},
+    {"zero_pp_rank_", "_mp_rank_00optim_states.pt", 1},   // before March 2021
+    {"zero_pp_rank_", "_mp_rank_00_model_states.pt", 1},  // of stage 3
 });
 
 /// Files that are read whole, as an index of others: at once, where they are not too large.

@@ -1,4 +1,9 @@
 #include "lib/remote/stores.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
 #include "lib/base/error.hpp"
 #include "lib/base/files.hpp"
 #include "tests/catch.hpp"
@@ -33,6 +38,7 @@ TEST_CASE("a path on the hub has a kind, a repository, a revision, and a file") 
   CHECK(parsed("hf://me/model/a b/c.pt") == "models me/model main a b/c.pt");
   CHECK(parsed("hf://me/model@v1/c@2.pt") == "models me/model v1 c@2.pt");
   CHECK(parsed("hf://datasets/me/runs@refs/pr/7/x/y") == "datasets me/runs refs/pr/7 x/y");
+  CHECK(parsed("hf://me/model@feature%2Fx/c.pt") == "models me/model feature/x c.pt");
   CHECK(parsed("hf://spaces/me/app@refs/convert/parquet") == "spaces me/app refs/convert/parquet ");
   for (const char* wrong : {"hf://", "hf://me", "hf://me/", "hf://me/..", "hf://datasets/me", "hf://me/a?b/c",
                             "hf://me/a@/c", "hf://a b/c"}) {
@@ -51,6 +57,25 @@ TEST_CASE("a file on the hub is asked for where it is resolved, with the token f
   CHECK(store->is_root("hf://me/model@v1"));
   CHECK_FALSE(store->is_root("hf://me/model/x"));
   CHECK(read_store_settings(given({})).hub.endpoint == "https://huggingface.co");
+}
+
+TEST_CASE("the Hub's token is found where its own library finds it, and is one line of a request") {
+  const std::string home = std::filesystem::temp_directory_path() / "tare-hub-home";
+  for (const char* below : {"/.cache/huggingface", "/xdg/huggingface", "/mine"}) {
+    std::filesystem::create_directories(home + below);
+    std::ofstream(home + below + "/token") << "hf_" << below << "\n";
+  }
+  const auto token = [&](std::map<std::string, std::string> variables) {
+    variables.emplace("HOME", home);
+    return read_hub_settings(given(std::move(variables))).token;
+  };
+  CHECK(token({}) == "hf_/.cache/huggingface");
+  CHECK(token({{"XDG_CACHE_HOME", home + "/xdg"}}) == "hf_/xdg/huggingface");
+  CHECK(token({{"XDG_CACHE_HOME", home + "/xdg"}, {"HF_HOME", "~/mine"}}) == "hf_/mine");
+  CHECK(token({{"HF_TOKEN_PATH", "~/mine/token"}}) == "hf_/mine");
+  CHECK(token({{"HUGGING_FACE_HUB_TOKEN", "hf_old"}}) == "hf_old");
+  CHECK(token({{"HUGGING_FACE_HUB_TOKEN", "hf_old"}, {"HF_TOKEN", "hf_new\r\nX-Other: 1\n"}}) == "hf_newX-Other: 1");
+  std::filesystem::remove_all(home);
 }
 
 TEST_CASE("Google's store is asked with a token, or with the key of somebody who has none") {
