@@ -84,7 +84,7 @@ class Examiner {
 
   Diagnosis run() {
     const Trace trace = read_trace(diagnosis_.targets, options_.trace);
-    std::vector<HealthFinding> of_states;
+    std::vector<HealthFinding> of_states = of_unread(trace);
     look_at_checkpoints(trace, of_states);
     diagnosis_.findings =
         trace.sources.empty() && has_checkpoint_ ? std::vector<HealthFinding>{} : examine(trace, options_.thresholds);
@@ -137,6 +137,7 @@ class Examiner {
       const bool is_other_format = error.status == Status::not_found || error.status == Status::unsupported;
       const bool is_none = is_other_format || error.status == Status::corrupt || error.status == Status::refused;
       if (is_none && is_source(trace, path)) return {};
+      if (error.status == Status::io && has_checkpoints_of(trace, path)) return {true, {}, told_once(trace, error)};
       if (is_unfinished_save(path)) return {true, {}, {told("incomplete-checkpoint", error.what(), path)}};
       const bool is_damaged = is_damaged_checkpoint(path, error);
       const bool has_others = !trace.sources.empty() || !trace.checkpoints.empty();
@@ -168,6 +169,28 @@ class Examiner {
   static bool gives_a_trace(const Trace& trace, const std::string& path) {
     return std::ranges::any_of(trace.sources, [&](const TraceSource& source) { return source.path.starts_with(path); });
   }
+
+  static bool has_checkpoints_of(const Trace& trace, const std::string& path) {
+    return std::ranges::any_of(trace.checkpoints,
+                               [&](const TraceCheckpoint& one) { return one.path.starts_with(path + "/"); });
+  }
+
+  /// Checkpoints of the run whose disk or store does not give them.
+  static std::vector<HealthFinding> of_unread(const Trace& trace) {
+    std::vector<HealthFinding> findings;
+    for (const TraceWarning& warning : trace.warnings) {
+      if (warning.code == unread) findings.push_back(told(unread, warning.text));
+    }
+    return findings;
+  }
+
+  /// The newest checkpoint of a run, which may be one of them.
+  static std::vector<HealthFinding> told_once(const Trace& trace, const Error& error) {
+    if (!of_unread(trace).empty()) return {};
+    return {told(unread, error.what())};
+  }
+
+  static constexpr const char* unread = "file-not-read";
 
   const DoctorOptions& options_;
   Diagnosis diagnosis_;
@@ -274,8 +297,21 @@ std::optional<TraceCheckpoint> healthy_before(const Trace& trace, std::optional<
   return healthy;
 }
 
+namespace {
+
+/// The gravest of what was seen; what could not be looked at, where that is all.
+auto first_trouble(const std::vector<HealthFinding>& findings) {
+  const auto is_seen = [](const HealthFinding& finding) {
+    return is_trouble(finding) && !finding.code.ends_with("-not-read");
+  };
+  const auto seen = std::ranges::find_if(findings, is_seen);
+  return seen != findings.end() ? seen : std::ranges::find_if(findings, is_trouble);
+}
+
+}  // namespace
+
 void tell_last_healthy(Diagnosis& diagnosis, const Trace& trace) {
-  const auto trouble = std::ranges::find_if(diagnosis.findings, is_trouble);
+  const auto trouble = first_trouble(diagnosis.findings);
   if (trouble != diagnosis.findings.end()) {
     diagnosis.last_healthy = healthy_before(trace, trouble->step, scale_before(*trouble));
   }
@@ -284,7 +320,7 @@ void tell_last_healthy(Diagnosis& diagnosis, const Trace& trace) {
 
 void name_healthy(std::vector<HealthFinding>& findings, const std::optional<TraceCheckpoint>& healthy,
                   const Trace& trace) {
-  const auto trouble = std::ranges::find_if(findings, is_trouble);
+  const auto trouble = first_trouble(findings);
   const auto step = trouble == findings.end() ? std::nullopt : trouble->step;
   const std::string before = healthy ? healthy->path
                              : step  ? place_before(trace, *step)

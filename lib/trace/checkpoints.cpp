@@ -188,12 +188,16 @@ class Saves {
     take(read_(path));
   }
 
-  std::vector<Save> found, without_scaler;
+  std::vector<Save> found, without_scaler, unread;
 
  private:
   /// Whether it is one with a scaler.
   bool take(std::optional<Save> save) {
     if (!save) return false;
+    if (!save->not_read.empty()) {
+      unread.push_back(*std::move(save));
+      return false;
+    }
     const bool has_scaler = save->has_scaler;
     (has_scaler ? found : without_scaler).push_back(*std::move(save));
     return has_scaler;
@@ -271,23 +275,41 @@ std::optional<std::int64_t> step_of(const Checkpoint& checkpoint, const std::str
   return save.checkpoint.step;
 }
 
+namespace {
+
+/// Throws what open_checkpoint() throws.
+std::optional<Save> opened_save(const std::string& path, const Files& files, const std::shared_ptr<Budget>& budget) {
+  const Checkpoint checkpoint = open_checkpoint(path, {.files = &files, .budget = budget});
+  if (checkpoint.scalers.empty()) return without_scaler(path, files);
+  const FoundScaler& scaler = first_scaler(checkpoint);
+  Save save;
+  save.checkpoint.path = path;
+  save.checkpoint.dialect = scaler.dialect->name;
+  save.scale = scale_of(scaler);
+  save.checkpoint.other_scales = other_scales(checkpoint, scaler);
+  for (const Field& field : scaler.fields) add_field(field, save.checkpoint);
+  count(checkpoint, path, files, save);
+  return save;
+}
+
+/// One that its name tells to be there, and of which nothing could be read.
+std::optional<Save> unread_save(const std::string& path, const Error& error) {
+  Save save;
+  save.checkpoint.path = path;
+  save.checkpoint.step = step_in_name(file_name(path));
+  save.has_scaler = false;
+  save.not_read = error.what();
+  save.is_damaged = tells_of_damage(error);
+  return save.checkpoint.step ? std::optional(std::move(save)) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Save> read_save(const std::string& path, const Files& files, const std::shared_ptr<Budget>& budget) {
   try {
-    const Checkpoint checkpoint = open_checkpoint(path, {.files = &files, .budget = budget});
-    if (checkpoint.scalers.empty()) return without_scaler(path, files);
-    const FoundScaler& scaler = first_scaler(checkpoint);
-    Save save;
-    save.checkpoint.path = path;
-    save.checkpoint.dialect = scaler.dialect->name;
-    save.scale = scale_of(scaler);
-    save.checkpoint.other_scales = other_scales(checkpoint, scaler);
-    for (const Field& field : scaler.fields) add_field(field, save.checkpoint);
-    count(checkpoint, path, files, save);
-    return save;
+    return opened_save(path, files, budget);
   } catch (const Error& error) {
-    std::optional<Save> save = tells_of_damage(error) ? without_scaler(path, files) : std::nullopt;
-    if (save) save->not_read = error.what();
-    return save;
+    return tells_of_damage(error) ? unread_save(path, error) : std::nullopt;
   }
 }
 
@@ -303,12 +325,9 @@ Trace read_saves(std::span<const std::string> paths, const TraceOptions& options
     return a.checkpoint.step && b.checkpoint.step && *a.checkpoint.step < *b.checkpoint.step;
   });
   Run run;
-  for (Save& save : saves.without_scaler) {
-    if (save.not_read.empty()) {
-      run.trace().without_scaler.push_back(std::move(save.checkpoint));
-    } else {
-      run.warn("save-not-read", escaped(save.not_read));
-    }
+  for (Save& save : saves.without_scaler) run.trace().without_scaler.push_back(std::move(save.checkpoint));
+  for (const Save& save : saves.unread) {
+    run.warn(save.is_damaged ? "save-not-read" : "file-not-read", escaped(save.not_read));
   }
   const Save* before = nullptr;
   for (const Save& save : saves.found) {
@@ -339,8 +358,13 @@ Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOption
   const std::size_t usual = std::max<std::size_t>(1, most_at_once(*options.files) / files_of_one);
   const std::size_t at_once = options.at_once > 0 ? options.at_once : usual;
   const auto budget = Budget::of_files("the checkpoints of the run");
-  const auto read = [&](const std::string& path) {
-    return read_save(path, *options.files, Budget::of_files(path, budget));
+  const auto read = [&](const std::string& path) -> std::optional<Save> {
+    try {
+      return opened_save(path, *options.files, Budget::of_files(path, budget));
+    } catch (const Error& error) {
+      const bool is_told = error.status == Status::io || tells_of_damage(error);
+      return is_told ? unread_save(path, error) : std::nullopt;
+    }
   };
   return read_saves(paths, options, read, at_once);
 }

@@ -19,6 +19,7 @@ struct Save {
   std::optional<std::uint64_t> skipped;  ///< since the run began
   bool has_scaler = true;                ///< false: nothing is known of it but its place and step
   std::string not_read = {};             ///< why nothing can be read of it; empty where something can
+  bool is_damaged = false;               ///< which is why
 };
 
 /// Whether a file of that name is a log, a table or the like, whatever number is in its name.

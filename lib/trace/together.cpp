@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -329,6 +330,8 @@ Trace told_together(std::vector<Trace> traces, Trace saved) {
     compare_checkpoints(frame, saved);
     frame.checkpoints = std::move(saved.checkpoints);
     frame.without_scaler = std::move(saved.without_scaler);
+    std::ranges::copy_if(saved.warnings, std::back_inserter(frame.warnings),
+                         [](const TraceWarning& warning) { return warning.code.ends_with("-not-read"); });
   }
   frame.warnings.insert(frame.warnings.end(), others.begin(), others.end());
   if (frame.steps.empty()) {

@@ -43,7 +43,7 @@ struct TraceCheckpoint {
 };
 
 struct TraceWarning {
-  std::string code;  ///< "truncated", "crc", "ranks-disagree", "no-scale", "thinned" ...
+  std::string code;  ///< "truncated", "crc", "ranks-disagree", "no-scale", "thinned", "file-not-read" ...
   std::string text;  ///< names the file and the place; escaped
 };
 
