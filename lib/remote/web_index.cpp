@@ -38,7 +38,7 @@ std::string without_entities(std::string_view text) {
 }
 
 /// A name in the folder itself, a folder's with '/' behind it; empty for what leads elsewhere, or sorts the list.
-std::string name_in(std::string_view target) {
+std::string linked_name(std::string_view target) {
   const std::string path = without_entities(target);
   std::string name = unescaped_key(std::string_view(path).substr(0, path.find_first_of("?#")));
   if (name.starts_with("./")) name.erase(0, 2);
@@ -59,7 +59,7 @@ std::optional<ListPage> parse_web_index(std::string_view page) {
   for (std::size_t at = page.find(link); at != page.npos; at = page.find(link, at)) {
     at += link.size();
     const std::size_t end = std::min(page.find('"', at), page.size());
-    std::string name = name_in(page.substr(at, end - at));
+    std::string name = linked_name(page.substr(at, end - at));
     if (name.ends_with('/')) {
       found.folders.push_back(std::move(name));
     } else if (!name.empty()) {
