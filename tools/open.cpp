@@ -10,6 +10,7 @@
 #include "lib/base/distant_files.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/letters.hpp"
+#include "lib/base/shown_url.hpp"
 #include "lib/base/text.hpp"
 #include "lib/edit/open_settled.hpp"
 #include "lib/objects/object_transaction.hpp"
@@ -83,7 +84,7 @@ void require_local(const std::string& path) {
     throw Error(Status::refused, "standard input is read, never changed", "give the file's name; ./- for one called -");
   }
   if (!is_url(path)) return;
-  throw Error(Status::refused, path + ": this needs files of this machine", "download the checkpoint");
+  throw Error(Status::refused, shown_url(path) + ": this needs files of this machine", "download the checkpoint");
 }
 
 namespace {
@@ -132,7 +133,7 @@ ObjectLayer* objects_to_change(const std::string& path) {
   const auto* why_not = std::find_if(unchangeable.begin(), unchangeable.end(), [&](const Unchangeable& row) {
     return row.scheme.empty() || row.scheme == scheme;
   });
-  throw Error(Status::refused, fmt::format("{}: {}", path, why_not->reason), why_not->instead);
+  throw Error(Status::refused, fmt::format("{}: {}", shown_url(path), why_not->reason), why_not->instead);
 }
 
 const Files& one_storage_of(const std::vector<std::string>& paths) {

@@ -103,7 +103,9 @@ int save_and_answer(const Terminal& terminal, const InspectVerbOptions& options,
 }
 
 int tell(const Terminal& terminal, const InspectVerbOptions& options, const Opened& opened, bool& has_answered) {
-  require_layers(opened.checkpoint, options.layers);
+  // Of several paths some may have no such layer; JSON has all of them.
+  const bool is_of_one = options.paths.size() == 1 && !options.json && !options.json_lines;
+  if (is_of_one || !options.save.empty()) require_layers(opened.checkpoint, options.layers);
   if (has_answered && !options.json && !options.json_lines) terminal.answer("\n");
   has_answered = true;
   if (options.save.empty()) {

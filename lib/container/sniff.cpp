@@ -19,6 +19,12 @@ struct Signature {
 };
 
 constexpr auto unpack = "unpack it first"sv;
+constexpr auto unfinished = "the write or the copy never finished; take another copy"sv;
+constexpr auto of_zeros = "a crash or an unfinished copy leaves such files; take another copy"sv;
+constexpr auto cut_off = "take another copy"sv;
+constexpr auto pointer = "run `git lfs pull`: the checkpoint itself is not here"sv;
+/// Of what was a checkpoint, or was to be one.
+constexpr auto damage = std::to_array<std::string_view>({unfinished, of_zeros, cut_off, pointer});
 constexpr auto fetch_again = "the download did not give the file itself: fetch it again"sv;
 constexpr auto signatures = std::to_array<Signature>({
     {"\x28\xb5\x2f\xfd"sv, "a zstd file", unpack},
@@ -27,7 +33,7 @@ constexpr auto signatures = std::to_array<Signature>({
     {"\x04\x22\x4d\x18"sv, "an lz4 file", unpack},
     {"7z\xbc\xaf\x27\x1c"sv, "a 7z archive", unpack},
     {"Rar!\x1a\x07"sv, "a rar archive", unpack},
-    {"version https://git-lfs"sv, "a Git LFS pointer", "run `git lfs pull`: the checkpoint itself is not here"},
+    {"version https://git-lfs"sv, "a Git LFS pointer", pointer},
     {"<!DOCTYPE"sv, "a web page", fetch_again},
     {"<!doctype"sv, "a web page", fetch_again},
     {"<html"sv, "a web page", fetch_again},
@@ -77,7 +83,8 @@ bool starts_like_items(std::string_view text) {
 }  // namespace
 
 bool tells_of_damage(const Error& error) {
-  return error.status == Status::corrupt || (error.status == Status::unsupported && !error.hint.empty());
+  const bool is_damage = std::ranges::find(damage, error.hint) != damage.end();
+  return error.status == Status::corrupt || (error.status == Status::unsupported && is_damage);
 }
 
 bool starts_like_json(ByteView head) {
@@ -92,15 +99,15 @@ bool starts_like_json(ByteView head) {
 }
 
 Likeness likeness_of(ByteView head) {
-  if (head.empty()) return {"an empty file", "the write or the copy never finished; take another copy"};
+  if (head.empty()) return {"an empty file", std::string(unfinished)};
   const std::string_view text = as_text(head);
   for (const Signature& known : signatures) {
     if (text.starts_with(known.bytes)) return {std::string(known.what), std::string(known.hint)};
   }
   if (std::all_of(head.begin(), head.end(), [](std::byte b) { return b == std::byte{0}; })) {
-    return {"a file that starts with zero bytes", "a crash or an unfinished copy leaves such files; take another copy"};
+    return {"a file that starts with zero bytes", std::string(of_zeros)};
   }
-  if (std::string_view("PK\3\4").starts_with(text)) return {"a zip archive cut off at once", "take another copy"};
+  if (std::string_view("PK\3\4").starts_with(text)) return {"a zip archive cut off at once", std::string(cut_off)};
   if (is_plain_text(text)) return {"a text file", ""};
   return {"nothing that tare knows", ""};
 }

@@ -113,7 +113,9 @@ ScalerState to_state(const FoundScaler& scaler) {
   for (const Field* field : left) {
     const StateValue value = state_value(field->value);
     const bool has_role = field->role.has_value() && !std::holds_alternative<std::monostate>(value);
-    if (has_role && put_by_role(state, spec, name(*field->role), value)) continue;
+    const Field* first = has_role ? scaler.find(*field->role) : field;
+    if (first != field && same(first->value, field->value)) continue;
+    if (has_role && first == field && put_by_role(state, spec, name(*field->role), value)) continue;
     state.other.set(field->name, value);
   }
   for (const ConfiguredValue& configured : scaler.configuration) put_configured(state, spec, configured);

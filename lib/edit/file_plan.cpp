@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,6 +26,30 @@
 
 namespace tare {
 namespace {
+
+bool is_same_real(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+bool holds_the_same(const StateValue& a, const StateValue& b) {
+  const auto* array = std::get_if<StateArray>(&a);
+  const auto* other = std::get_if<StateArray>(&b);
+  if (array != nullptr && other != nullptr) {
+    const auto* reals = std::get_if<std::vector<double>>(&array->values);
+    const auto* others = std::get_if<std::vector<double>>(&other->values);
+    if (reals == nullptr || others == nullptr) return a == b;
+    return array->shape == other->shape && std::ranges::equal(*reals, *others, is_same_real);
+  }
+  const auto* real = std::get_if<double>(&a);
+  const auto* wanted = std::get_if<double>(&b);
+  return real != nullptr && wanted != nullptr ? is_same_real(*real, *wanted) : a == b;
+}
+
+bool holds_the_same(const StateSection& a, const StateSection& b) {
+  return std::ranges::equal(a, b, [](const StateSection::Entry& one, const StateSection::Entry& other) {
+    return one.name == other.name && holds_the_same(one.value, other.value);
+  });
+}
 
 class FilePlanner {
  public:
@@ -264,14 +289,12 @@ class FilePlanner {
     return filled;
   }
 
-  /// Of tare's own FP8 state, whose numbers get their policy's types where the file is written anew: 0.0 is 0 then.
+  /// Of tare's own FP8 state, which gets its policy's types and defaults where the file is written anew: 0.0 is 0 then.
   static bool says_the_same(const FoundScaler& scaler, const FoundScaler& wanted) {
     if (!is_tare_fp8(scaler) || !is_tare_fp8(wanted) || scaler.path != wanted.path) return false;
-    return std::ranges::equal(scaler.fields, wanted.fields, [](const Field& a, const Field& b) {
-      const bool are_numbers = a.value.number() != nullptr && b.value.number() != nullptr;
-      return a.name == b.name &&
-             (same(a.value, b.value) || (are_numbers && a.value.as_double() == b.value.as_double()));
-    });
+    const ScalerState now = tare_fp8_state(scaler), then = tare_fp8_state(wanted);
+    return now.policy == then.policy && holds_the_same(now.params, then.params) &&
+           holds_the_same(now.fields, then.fields);
   }
 
   static bool is_as_asked(const FoundScaler& scaler, const StateWork& state) {

@@ -140,8 +140,7 @@ class Examiner {
       if (error.status == Status::io && has_checkpoints_of(trace, path)) return {true, {}, told_once(trace, error)};
       if (is_unfinished_save(path)) return {true, {}, {told("incomplete-checkpoint", error.what(), path)}};
       const bool is_damaged = is_damaged_checkpoint(path, error);
-      const bool has_others = !trace.sources.empty() || !trace.checkpoints.empty();
-      if (is_damaged && has_others) return {true, {}, {told("file-not-read", error.what(), path)}};
+      if (is_damaged && has_others(trace, path)) return {true, {}, {told("file-not-read", error.what(), path)}};
       if (is_none && gives_a_trace(trace, path)) return {};
       if (is_damaged || (!is_other_format && !is_log(path, options_.trace))) throw;
       return {false, error.what(), {}};
@@ -155,11 +154,18 @@ class Examiner {
     return files.type(path) == FileType::folder && list_files(files, path, findings).unfinished != nullptr;
   }
 
-  /// What is resumed from, and not something else that lies there.
+  /// What a resume would read, or what was asked about.
   [[nodiscard]] bool is_damaged_checkpoint(const std::string& path, const Error& error) const {
     const bool is_meant = error.status == Status::corrupt || is_meant_as_checkpoint(path) ||
-                          step_in_name(file_name(path)) || options_.trace.files->type(path) == FileType::folder;
+                          options_.trace.files->type(path) == FileType::folder;
     return is_meant && tells_of_damage(error) && !is_log(path, options_.trace);
+  }
+
+  /// Whether a damaged path is told of beside others: of a folder that holds logs alone nothing is resumed.
+  [[nodiscard]] bool has_others(const Trace& trace, const std::string& path) const {
+    const bool is_folder = options_.trace.files->type(path) == FileType::folder;
+    if (is_folder && !step_in_name(file_name(path))) return has_checkpoints_of(trace, path);
+    return !trace.sources.empty() || !trace.checkpoints.empty();
   }
 
   static bool is_source(const Trace& trace, const std::string& path) {
@@ -171,8 +177,9 @@ class Examiner {
   }
 
   static bool has_checkpoints_of(const Trace& trace, const std::string& path) {
+    const std::string beginning = path.ends_with('/') ? path : path + "/";
     return std::ranges::any_of(trace.checkpoints,
-                               [&](const TraceCheckpoint& one) { return one.path.starts_with(path + "/"); });
+                               [&](const TraceCheckpoint& one) { return one.path.starts_with(beginning); });
   }
 
   /// Checkpoints of the run whose disk or store does not give them.

@@ -98,7 +98,7 @@ constexpr auto table = std::to_array<Rule>({
      "scale, or the run was resumed here without its own",
      look_for_backoffs_at_once, mixed},
     {"save-not-read", Severity::warning, LooksAt::trace, "a save of the run is damaged, or was never finished",
-     "No resume can use it: take another copy, or remove it", look_for_unread_saves},
+     "No resume can use it, unless it is still being written: take another copy", look_for_unread_saves},
     {"count-contradiction", Severity::warning, LooksAt::trace, "the scale fell where the log counts no skipped step",
      "Judge by the scale: Megatron-DeepSpeed's count stays 0. `tare trace LOG` shows every step",
      look_for_contradiction, mixed},

@@ -69,16 +69,6 @@ std::string origin_of(std::string_view url) {
   return fmt::format("{}://{}", is_https(url) ? "https" : "http", authority_of(url));
 }
 
-std::string shown_url(std::string_view url) {
-  url = url.substr(0, url.find_first_of("?#"));
-  const std::size_t host = std::min(url.find("://"), url.size()) + 3;
-  if (host >= url.size()) return std::string(url);
-  const std::string_view authority = url.substr(host, url.find('/', host) - host);
-  const std::size_t at = authority.rfind('@');
-  if (at == authority.npos) return std::string(url);
-  return fmt::format("{}{}", url.substr(0, host), url.substr(host + at + 1));
-}
-
 S3Object parse_bucket(std::string_view url) {
   const auto is_bucket_character = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '.' || c == '_'; };
   const std::size_t authority = url.find("://");

@@ -4,10 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace tare {
+#include "lib/base/shown_url.hpp"
 
-/// As messages show it: without the user's name and password before '@', without the query, which may hold a signature.
-std::string shown_url(std::string_view url);
+namespace tare {
 
 /// Does it begin with "SCHEME://", given in small letters, and go on?
 bool has_scheme(std::string_view url, std::string_view scheme);

@@ -292,6 +292,13 @@ std::optional<Save> opened_save(const std::string& path, const Files& files, con
   return save;
 }
 
+/// Markers, packed logs and pages may have a step in their names, too.
+bool is_damaged_save(const std::string& path, const Files& files, const Error& error) {
+  if (!tells_of_damage(error)) return false;
+  const bool is_meant = is_meant_as_checkpoint(path) || (error.status == Status::corrupt && extension(path).empty());
+  return is_meant || files.type(path) == FileType::folder;
+}
+
 /// One that its name tells to be there, and of which nothing could be read.
 std::optional<Save> unread_save(const std::string& path, const Error& error) {
   Save save;
@@ -308,8 +315,8 @@ std::optional<Save> unread_save(const std::string& path, const Error& error) {
 std::optional<Save> read_save(const std::string& path, const Files& files, const std::shared_ptr<Budget>& budget) {
   try {
     return opened_save(path, files, budget);
-  } catch (const Error& error) {
-    return tells_of_damage(error) ? unread_save(path, error) : std::nullopt;
+  } catch (const Error&) {
+    return {};
   }
 }
 
@@ -362,7 +369,7 @@ Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOption
     try {
       return opened_save(path, *options.files, Budget::of_files(path, budget));
     } catch (const Error& error) {
-      const bool is_told = error.status == Status::io || tells_of_damage(error);
+      const bool is_told = error.status == Status::io || is_damaged_save(path, *options.files, error);
       return is_told ? unread_save(path, error) : std::nullopt;
     }
   };

@@ -32,8 +32,8 @@ std::optional<std::int64_t> step_in_name(std::string_view name);
 /// `files`: those that it was opened with.
 std::optional<std::int64_t> step_of(const Checkpoint& checkpoint, const std::string& path, const Files& files);
 
-/// Nothing where there is neither a scaler nor a step in its name. Of what is damaged the name alone tells whether it
-/// is one. `budget`: of all that it is read with.
+/// Nothing where there is neither a scaler nor a step in its name, or nothing that can be read. `budget`: of all that
+/// it is read with.
 std::optional<Save> read_save(const std::string& path, const Files& files, const std::shared_ptr<Budget>& budget);
 
 using ReadSave = std::function<std::optional<Save>(const std::string& path)>;

@@ -56,11 +56,6 @@ ListedCheckpoint broken(const std::string& path, const Error& error) {
   return {.path = path, .findings = {{Severity::error, "file-not-read", error.what(), "", ""}}};
 }
 
-/// Whether its name makes a file a checkpoint, whatever is in it.
-bool is_called_checkpoint(const std::string& path) {
-  return is_meant_as_checkpoint(path) || step_in_name(file_name(path));
-}
-
 /// Whether what was thrown tells of something else than a checkpoint. Of a folder it tells of files that are meant as
 /// such.
 bool is_other(const Error& error, bool is_meant) {
@@ -149,7 +144,7 @@ class Lister {
     try {
       take(options_.open(path), path, looked);
     } catch (const Error& error) {
-      if (!is_other(error, is_called_checkpoint(path))) looked.found = broken(path, error);
+      if (!is_other(error, is_meant_as_checkpoint(path))) looked.found = broken(path, error);
     }
     return looked;
   }

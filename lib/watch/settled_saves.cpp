@@ -72,7 +72,7 @@ std::optional<Save> SettledSaves::read(const std::string& path) {
   }
   known.save = read_save(path, files_, Budget::of_files("the checkpoint"));
   known.is_read = true;
-  if (known.save && (known.save->has_scaler || !known.save->not_read.empty())) ++version_;
+  if (known.save && known.save->has_scaler) ++version_;
   return known.save;
 }
 

@@ -113,7 +113,7 @@ def broken_newest(tare, corpus, scratch):
             file.write_bytes(good)
         contents = good[:700] if contents is None else contents
         if name == "cut":  # a log beside them hides nothing
-            (run / "train.log").write_text("".join(f" iteration {step:8}/ 300 | loss scale: 65536.0 | number of skipped iterations: 0 |\n"
+            (run / "train.log").write_text("".join(f" iteration {step:8}/ 300 | loss scale: 131072.0 | number of skipped iterations: 0 |\n"
                                                    for step in range(1, 301)))
         for broken, place, code in (files[2], "newest", 1), (files[1], "in between", 0):
             broken.write_bytes(contents)
@@ -135,6 +135,23 @@ def broken_newest(tare, corpus, scratch):
             yield f"{name}, beside another: exit {both.code}"
         if tare("doctor", files[2]).code != 3:
             yield f"{name}, alone: is no error"
+
+
+def markers(tare, corpus, scratch):
+    """What lies beside saves and is none, by whatever step in its name, makes no healthy run sick."""
+    run = scratch / "markers"
+    saved = run / "checkpoint-100"
+    saved.mkdir(parents=True)
+    shutil.copy(corpus / "transformers/run_collapse/run/checkpoint-500/scaler.pt", saved)
+    others = {"checkpoint-500.done": b"", "global_step500.complete": b"", "step_100.lock": b"", "logs_step_100.xz": b"\xfd7zXZ\0" + bytes(64),
+              "report_step_100.html": b"<!DOCTYPE html><html></html>"}
+    for name, contents in others.items():
+        (run / name).write_bytes(contents)
+    done = tare("doctor", run, "--fail-on", "warning")
+    if done.code or b"not-read" in done.out:
+        yield f"markers beside a save: exit {done.code}, {done.out}"
+    if len(tare("ls", run).out.splitlines()) != 2:
+        yield f"markers are listed: {tare('ls', run).out}"
 
 
 def fp8_run(tare, corpus, scratch):
@@ -311,7 +328,7 @@ def main():
                     *run_folder(tare, options.corpus), *states(tare, options.corpus), *empty_fp8(tare, options.corpus),
                     *far_apart(tare, options.corpus, pathlib.Path(folder)),
                     *fp8_run(tare, options.corpus, pathlib.Path(folder)),
-                    *broken_newest(tare, options.corpus, pathlib.Path(folder)),
+                    *broken_newest(tare, options.corpus, pathlib.Path(folder)), *markers(tare, options.corpus, pathlib.Path(folder)),
                     *missing_files(tare, options.corpus, pathlib.Path(folder)),
                     *without_scale(tare, pathlib.Path(folder)),
                     *pictures(tare, options.cases, pathlib.Path(folder)),

@@ -274,8 +274,10 @@ class Checks(RemoteChecks):
 
         url = Server(self.corpus, sees).url.replace("://", "://me:PWSECRET@") + "/"
         for words in (["inspect"], ["inspect", "--json"], ["ls"], ["ls", "--json"], ["doctor"], ["doctor", "--json"], ["doctor", "--sarif"],
-                      ["attest"], ["attest", "--json"], ["timeline"], ["get"], ["diff"], ["migrate"], ["no-verb"], ["inspect", "--no-option"]):
-            more = {"get": ["scale"], "diff": [url + CASES[1]], "migrate": ["--to", "torch"]}.get(words[0], [])
+                      ["attest"], ["attest", "--json"], ["timeline"], ["get"], ["diff"], ["migrate"], ["edit"], ["undo"], ["history"], ["watch"],
+                      ["no-verb"], ["inspect", "--no-option"], ["inspect", "--save", f"{url}s.json"]):
+            more = {"get": ["scale"], "diff": [url + CASES[1]], "migrate": ["--to", "torch", "-o", f"{url}made.pt"],
+                    "edit": ["scale=1", "--yes"], "undo": ["--yes"], "watch": ["--once"]}.get(words[0], [])
             for path in CASES[0], "not/there.pt":
                 done = self.run(words[0], f"{url}{path}?X-Amz-Signature=SIGSECRET", *more, *words[1:])
                 self.expect("SECRET" not in done.stdout + done.stderr, f"{words} tells a secret: {done}")

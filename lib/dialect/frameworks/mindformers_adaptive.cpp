@@ -12,6 +12,7 @@ namespace {
 // Where the names of a cell's parameters are not unique, MindSpore renames them by their places in the tree of cells:
 // so a constant learning rate does. CheckpointMonitor puts `loss_scale` beside, and resuming starts from that.
 constexpr auto mindformers_adaptive_names = std::to_array<FieldRule>({
+    {"loss_scale", Role::scale},
     {"scale_sense", Role::scale, true},
     {"scale_window", Role::growth_interval},
     {"list_index", Role::window_index},
@@ -25,7 +26,6 @@ constexpr auto mindformers_adaptive_names = std::to_array<FieldRule>({
     {"loss_scaling_manager.window_down_count", Role::window_down_count},
     {"loss_scaling_manager.cur_iter", Role::step},
     {"loss_scaling_manager.last_overflow_iter", Role::last_overflow_step},
-    {"loss_scale", Role::scale},
 });
 
 constexpr auto mindformers_adaptive_settings = std::to_array<Setting>({

@@ -23,7 +23,7 @@ constexpr auto parlai_object_fields = std::to_array<FieldRule>({
 constexpr auto parlai_settings = std::to_array<Setting>({
     {Role::growth_interval, "It is 2000: fixed in their code."},
     {Role::growth_tracker, "Their optimizers keep no counter: a resumed run counts its window from the start."},
-    {Role::hysteresis, "They take a percentage of overflows, which is 0: every one backs off."},
+    {Role::hysteresis, "They take a percentage of overflows instead: tolerance."},
     {Role::min_scale, "It is 2^-5, with --fp16-impl mem_efficient 1e-4: at or below it the run stops."},
     {Role::initial_scale, "It is 2^15, with --fp16-impl mem_efficient 2^17; a loaded checkpoint's replaces it."},
     {Role::growth_factor, "It is 2: fixed in their code."},
@@ -36,7 +36,7 @@ constexpr auto parlai_settings = std::to_array<Setting>({
 Matches find_in_parlai(const Tree& tree, NodeId map, NodeId) {
   const NodeId scale = tree.find(map, "loss_scaler");
   if (scale == nowhere || tree.find(map, "param_groups") == nowhere) return {};
-  if (tree.value(scale, 1).number() == nullptr) return {};
+  if (tree.kind(scale) == Kind::boolean || tree.value(scale, 1).number() == nullptr) return {};
   Match match;
   match.parts.push_back({"loss_scaler", scale, Role::scale});
   return {match};

@@ -1,5 +1,7 @@
-// PyText's FP16OptimizerDeprecated (Apex not installed): the scale and the last step's overflow beside the state of the
-// optimizer within. Its counters are not stored. Source: pytext/optimizer/fp16_optimizer.py.
+// PyText's FP16OptimizerDeprecated (Apex not installed) and those made of it: the scale and the last step's overflow
+// beside the state of the optimizer within, as a dict, or as what is pickled of the object: PyText's own checkpoints
+// hold the optimizer. Its counters are not stored. Sources: pytext/optimizer/fp16_optimizer.py,
+// pytext/task/serialize.py.
 #include <array>
 #include <string>
 
@@ -7,6 +9,11 @@
 
 namespace tare {
 namespace {
+
+constexpr auto pytext_object_fields = std::to_array<FieldRule>({
+    {"loss_scale", Role::scale, true},
+    {"overflow", {}, true},
+});
 
 constexpr auto pytext_settings = std::to_array<Setting>({
     {Role::growth_interval, "PyText takes it from scale_window of its configuration, 2000 if not given."},
@@ -24,7 +31,7 @@ Matches find_in_pytext(const Tree& tree, NodeId map, NodeId) {
   const NodeId scale = tree.find(map, "loss_scale"), overflow = tree.find(map, "overflow");
   if (overflow == nowhere || tree.kind(overflow) != Kind::boolean) return {};
   if (scale == nowhere || tree.find(map, "optimizer_state_dict") == nowhere) return {};
-  if (tree.value(scale, 1).number() == nullptr) return {};
+  if (tree.kind(scale) == Kind::boolean || tree.value(scale, 1).number() == nullptr) return {};
   Match match;
   match.parts.push_back({"loss_scale", scale, Role::scale});
   match.parts.push_back({"overflow", overflow, {}});
@@ -39,7 +46,24 @@ constexpr auto pytext_places = std::to_array<KeptAt>({
     {"*", "", "", "PyText's FP16OptimizerDeprecated"},
 });
 
+constexpr auto pytext_module_parts = std::to_array<std::string_view>({"pytext"});
+constexpr auto pytext_class_names =
+    std::to_array<std::string_view>({"FP16OptimizerDeprecated", "PureFP16Optimizer", "GeneratorFP16Optimizer"});
+
 }  // namespace
+
+constinit const Dialect pytext_object = {
+    .name = "pytext",
+    .framework = "PyText's FP16OptimizerDeprecated",
+    .form = Form::object,
+    .fields = pytext_object_fields,
+    .growth = Growth::not_stored,
+    .settings = pytext_settings,
+    .module_parts = pytext_module_parts,
+    .class_names = pytext_class_names,
+    .no_policy = pytext_no_policy,
+    .places = pytext_places,
+};
 
 constinit const Dialect pytext_part = {
     .name = "pytext",

@@ -92,6 +92,12 @@ std::string text_under(const Tree& tree, NodeId map, std::string_view key) {
 
 constexpr std::string_view any_state_schema = state_schema.substr(0, state_schema.find('/') + 1);
 
+constexpr std::string_view any_states_schema = states_schema.substr(0, states_schema.find('/') + 1);
+
+std::string newer(std::string_view schema) {
+  return fmt::format("a state of tare's of the schema {}, which a newer tare reads", escaped(schema));
+}
+
 /// Of a scaler; of which a file that people wrote has no more than the policy and its fields.
 bool is_state(const Tree& tree, NodeId map) {
   const std::string schema = text_under(tree, map, "schema");
@@ -151,12 +157,12 @@ class OwnStateReader {
     match.path = std::move(path);
     const std::string policy = text_under(tree_, map_, own_policy_field);
     match.dialect = &dialect_of(policy);
-    if (policy.empty() || policy.size() > limits::max_text_value_bytes) {
-      match.problem = "a state of tare's whose policy is no name";
+    if (const std::string schema = text_under(tree_, map_, "schema"); !schema.empty() && schema != state_schema) {
+      match.problem = newer(schema);
       return match;
     }
-    if (const std::string schema = text_under(tree_, map_, "schema"); !schema.empty() && schema != state_schema) {
-      match.problem = fmt::format("a state of tare's of the schema {}, which a newer tare reads", escaped(schema));
+    if (policy.empty() || policy.size() > limits::max_text_value_bytes) {
+      match.problem = "a state of tare's whose policy is no name";
       return match;
     }
     if (const auto problem = misshapen()) {
@@ -228,14 +234,18 @@ class OwnStateReader {
 
   [[nodiscard]] bool is_hdf5() const { return tree_.find(map_, "@policy") != nowhere; }
 
-  /// What stands beside the sections, which HDF5 has in one of its own.
+  /// What stands beside the sections, which HDF5 has in one of its own; the first of very many.
   void add_others(Match& match) const {
+    constexpr std::size_t most_others = 64;
+    const NodeId others = tree_.find(map_, "other");
+    std::size_t count = 0;
     constexpr auto known = std::to_array<std::string_view>(
         {"schema", "policy", "params", "fields", "roles", "roles_crc32", "statistics", "other"});
     const auto pairs = tree_.items(map_);
     for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
       const std::string key = tree_.key_text(pairs[i]);
-      if (std::ranges::find(known, key) != known.end()) continue;
+      if (std::ranges::find(known, key) != known.end() || tree_.find(others, key) != nowhere) continue;
+      if (++count > most_others) return;
       match.parts.push_back({fmt::format("other.{}", key), pairs[i + 1]});
     }
   }
@@ -300,6 +310,12 @@ Matches find_in_tare(const Tree& tree, NodeId map, NodeId root) {
   each_state(tree, root, [&](NodeId state, std::string path) {
     matches.push_back(OwnStateReader(tree, state).read(std::move(path)));
   });
+  const std::string schema = text_under(tree, root, "schema");
+  if (schema.starts_with(any_states_schema) && schema != states_schema) {
+    matches.emplace_back();
+    matches.back().dialect = &tare_unsaid;
+    matches.back().problem = newer(schema);
+  }
   return matches;
 }
 

@@ -203,3 +203,65 @@ TEST_CASE("a history with an index is Intel Gaudi's, and NVIDIA's releases are n
   CHECK(rows(true, "transformer_engine_gaudi") == 0);
   CHECK(rows(false, "transformer_engine") == 1);
 }
+
+TEST_CASE("PyText's own checkpoints hold the optimizer itself, whose scale is read, too") {
+  MadeTree made;
+  const NodeId state = made.map({{"loss_scale", made.number(0)},
+                                 {"overflow", made.flag(false)},
+                                 {"optimizer_state_dict", optimizer(made, "lr", made.number(1))}});
+  const NodeId saved = made.object("pytext.optimizer.fp16_optimizer", "PureFP16Optimizer", state);
+  const FoundScaler scaler = only_one(made, made.map({{"optimizer", saved}}), "pytext");
+  CHECK_FALSE(has_policy(scaler));
+  CHECK(has_code(scaler, "scale-zero"));
+}
+
+TEST_CASE("a switch that is called a loss scaler is no scale") {
+  MadeTree made;
+  const NodeId root = made.map({{"optimizer", optimizer(made, "loss_scaler", made.flag(true))}});
+  CHECK(recognised_in(made, root).scalers.empty());
+  MadeTree other;
+  CHECK(recognised_in(other, other.map({{"loss_scale", other.flag(true)},
+                                        {"overflow", other.flag(true)},
+                                        {"optimizer_state_dict", other.map({})}}))
+            .scalers.empty());
+}
+
+TEST_CASE("MegEngine's scale without an interval is fixed, and nobody is told to give it one") {
+  MadeTree made;
+  const NodeId state = made.map({{"scale_factor", made.number(1024)},
+                                 {"growth_factor", made.number(2)},
+                                 {"backoff_factor", made.number(0.5)},
+                                 {"growth_interval", made.integer(0)},
+                                 {"_growth_tracker", made.integer(0)}});
+  const FoundScaler scaler = only_one(made, made.map({{"scaler", state}}), "megengine");
+  CHECK(judge(scaler).empty());
+  CHECK_FALSE(growth_outlook(scaler).clean_steps.has_value());
+  CHECK(growth_outlook(scaler).sentence.find("fixed") != std::string::npos);
+}
+
+TEST_CASE("of a state of tare's a value beside the sections is not taken for one in its own section of that name") {
+  MadeTree made;
+  const NodeId fields = made.map({{"scale", made.number(2)}, {"_growth_tracker", made.integer(0)}});
+  const NodeId root = made.map({{"schema", made.text("tare.state/1")},
+                                {"policy", made.text("torch")},
+                                {"params", made.map({})},
+                                {"fields", fields},
+                                {"other", made.map({{"a", made.integer(1)}})},
+                                {"a", made.integer(2)},
+                                {"run", made.text("llama")}});
+  const FoundScaler scaler = only_one(made, root, "tare");
+  CHECK(scaler.find(std::string_view("other.a"))->value.as_double() == 1);
+  CHECK(scaler.find(std::string_view("other.run")) != nullptr);
+  CHECK(std::ranges::count(scaler.fields, "other.a", &Field::name) == 1);
+}
+
+TEST_CASE("states of a newer schema, one or several, are told as such") {
+  for (const char* schema : {"tare.state/2", "tare.states/2"}) {
+    MadeTree made;
+    const NodeId root = made.map({{"schema", made.text(schema)}, {"states", made.list({})}});
+    const Recognised found = recognised_in(made, root);
+    REQUIRE(found.findings.size() == 1);
+    CHECK(found.findings[0].code == "state-not-read");
+    CHECK(found.findings[0].message.find(schema) != std::string::npos);
+  }
+}
