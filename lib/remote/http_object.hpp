@@ -33,10 +33,8 @@ struct HttpObject {
   S3Settings settings;  ///< for S3
   std::string bearer;   ///< a token that goes to the host of `url`, and to no other that it leads to; may be empty
   HeaderLinesOf header_lines;  ///< likewise, what is made anew for each request: another signature; may be empty
-  const char* hint =
-      "give credentials in ~/.netrc or in the URL; answers leave out a URL's password and query";  ///< what to do where
-                                                                                                   ///< reading it is
-                                                                                                   ///< forbidden
+  /// What to do where reading it is forbidden.
+  const char* hint = "give credentials in ~/.netrc or in the URL; answers leave out a URL's password and query";
   std::string query;  ///< of a request to S3, as it is signed: with '?', sorted and escaped; empty where there is none
 };
 

@@ -146,9 +146,14 @@ HttpObject RemoteFiles::object(const std::string& path, const std::string& query
 }
 
 HttpObject RemoteFiles::web_object(const std::string& path) const {
+  HttpObject object;
+  if (auto given = urls_.given(path)) {
+    object.name = shown_url(path);
+    object.url = *std::move(given);
+    return object;
+  }
   const std::size_t written = folders_.bytes_before_listed(path);
   const std::string as_written = path.substr(0, written), listed = path.substr(written);
-  HttpObject object;
   object.name = shown_url(as_written) + listed;
   object.url = urls_.written(as_written) + escaped_key(listed);
   return object;
@@ -267,7 +272,7 @@ std::vector<FileEntry> RemoteFiles::list(const std::string& folder) const {
   if (!entries.empty() || !is_named_by_server) return entries;
   throw Error(Status::io,
               fmt::format("{}: the server names this folder, and does not tell what is in it", object(folder).name),
-              "see whether it may be listed there, or download it");
+              "see whether it may be listed there, or download it", ENODATA);
 }
 
 std::vector<FileEntry> RemoteFiles::list_by_names(const std::string& folder) const {

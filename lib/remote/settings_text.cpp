@@ -38,13 +38,18 @@ std::string first_line(const std::string& path) {
 
 namespace {
 
-/// What stands in the brackets of a line, its words as a shell has them and one blank between them; empty where it has
-/// none. "profile default" is "default", as the aws command has it.
-std::string section_of(std::string_view line) {
+/// What stands in the brackets of a line; empty where it has none.
+std::string_view heading_in(std::string_view line) {
   const std::size_t end = line.rfind(']');
-  if (!line.starts_with('[') || end == line.npos) return {};
-  std::string head = fmt::format("{}", fmt::join(words_of_command(line.substr(1, end - 1)), " "));
-  return head == "profile default" ? "default" : head;
+  return line.starts_with('[') && end != line.npos ? trimmed(line.substr(1, end - 1)) : std::string_view();
+}
+
+/// As it is written, or its words as a shell has them with one blank between: the aws command reads the names of one
+/// file so, and those of the other so. "profile default" is "default" to it.
+bool is_heading_of(std::string_view heading, std::string_view section) {
+  if (heading == section) return true;
+  const std::string words = fmt::format("{}", fmt::join(words_of_command(heading), " "));
+  return words == section || (words == "profile default" && section == "default");
 }
 
 /// Calls `take` with each key and value in `[section]`, and the key without a value below which they are set in, until
@@ -58,8 +63,8 @@ void for_each_setting(std::string_view text, std::string_view section, const Tak
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view whole = text.substr(0, end), line = trimmed(whole);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (const std::string head = section_of(line); !head.empty()) {
-      is_inside = head == section;
+    if (const std::string_view heading = heading_in(line); !heading.empty()) {
+      is_inside = is_heading_of(heading, section);
       group = {};
       continue;
     }
@@ -81,7 +86,8 @@ void for_each_setting(std::string_view text, std::string_view section, const Tak
 bool has_section(std::string_view text, std::string_view section) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    if (section_of(trimmed(text.substr(0, end))) == section) return true;
+    const std::string_view heading = heading_in(trimmed(text.substr(0, end)));
+    if (!heading.empty() && is_heading_of(heading, section)) return true;
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return false;

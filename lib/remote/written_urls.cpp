@@ -25,8 +25,8 @@ std::string user_in(std::string_view url) {
 }  // namespace
 
 std::string WrittenUrls::keep(const std::string& url) {
-  const std::string shown = is_http(url) || is_https(url) ? shown_url(url) : url;
-  if (shown == url) return url;
+  if (!is_http(url) && !is_https(url)) return url;
+  const std::string shown = shown_url(url);
   std::string called = shown;
   for (std::size_t number = 2; !kept_.try_emplace(called, url).second && kept_.at(called) != url; ++number) {
     called = fmt::format("{}?{}", shown, number);
@@ -48,8 +48,13 @@ std::string WrittenUrls::user_of(const std::string& path) const {
   return user;
 }
 
+std::optional<std::string> WrittenUrls::given(const std::string& path) const {
+  const auto exact = kept_.find(path);
+  return exact == kept_.end() ? std::nullopt : std::optional(exact->second);
+}
+
 std::string WrittenUrls::written(const std::string& path) const {
-  if (const auto exact = kept_.find(path); exact != kept_.end()) return exact->second;
+  if (auto exact = given(path)) return *std::move(exact);
   std::string url = path;
   if (is_http(path) || is_https(path)) url.insert(begin_of_authority(path), user_of(path));
   return url;

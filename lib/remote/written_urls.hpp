@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace tare {
@@ -11,8 +12,10 @@ namespace tare {
 class WrittenUrls {
  public:
   /// What `url` is called from now on: without what may be secret, and with a number behind a '?' where another one is
-  /// called so already. All else, and URLs that keep nothing from anybody, as they are.
+  /// called so already: a URL that keeps nothing from anybody has a name as well. What is no URL of the web, as it is.
   std::string keep(const std::string& url);
+  /// The URL that is called `path`; nothing where none is.
+  [[nodiscard]] std::optional<std::string> given(const std::string& path) const;
   /// What is asked for where `path`, or as much of it, is wanted: what the user wrote; of what lies below it, or else
   /// on the same host, with the same name and password.
   [[nodiscard]] std::string written(const std::string& path) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -217,7 +218,9 @@ class Saves {
     std::vector<FileEntry> entries;
     try {
       entries = files_.list(folder);
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      const bool is_save = step_in_name(file_name(folder)).has_value();  // told by who reads it
+      if (error.detail == EACCES && depth > 0 && !is_save) unread.emplace_back().not_read = error.what();
       return;
     }
     std::sort(entries.begin(), entries.end(),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -118,13 +119,14 @@ class Walk {
     if (taken_.insert(path).second) found_.push_back({path, is_given});
   }
 
-  /// A checkpoint that cannot be looked into is told where checkpoints are read.
+  /// A checkpoint, or a folder beside the logs, that cannot be looked into is told where checkpoints are read.
   [[nodiscard]] std::vector<FileEntry> entries_of(const std::string& folder, int depth) const {
     try {
       return options_.files->list(folder);
     } catch (const Error& error) {
-      const bool is_told = error.status == Status::io && depth > 0 && step_in_name(file_name(folder));
-      if (!is_told) throw;
+      const bool is_shut = error.detail == EACCES || error.detail == ENODATA;
+      const bool is_told = is_shut || step_in_name(file_name(folder));
+      if (error.status != Status::io || depth == 0 || !is_told) throw;
       return {};
     }
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 #include <span>
 #include <utility>
@@ -176,12 +177,14 @@ class Lister {
     return looked;
   }
 
+  /// A page for people, a report of the run, is a folder of the web's that has no list.
   [[nodiscard]] std::vector<FileEntry> entries_of(const std::string& folder, Looked& looked) const {
     try {
       return options_.files->list(folder);
     } catch (const Error& error) {
       if (folder == root_) throw;
-      looked.broken = broken(folder, error);
+      const bool is_page = error.detail == ENODATA && !step_in_name(file_name(folder));
+      if (!is_page) looked.broken = broken(folder, error);
       return {};
     }
   }

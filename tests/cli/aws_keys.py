@@ -1,7 +1,6 @@
 """Services that give keys of Amazon's for a while, from their published protocols: to containers, to machines, to who
 signed on, and to who takes a role."""
 import hashlib
-import hashlib
 import json
 import re
 import urllib.parse

@@ -144,6 +144,15 @@ class Checks(RemoteChecks):
         done = self.run("inspect", f"{server.url}/{case}")
         self.expect(done.returncode == 0, f"a size that no range tells: {done}")
 
+        def cut(request, method="GET"):
+            is_head = method == "HEAD"
+            first = int(re.search(r"=(\d+)-", request.headers.get("Range", "=0-")).group(1))
+            body = data[first:max(size // 2, first + 1)]
+            return untold(request, method) if is_head else request.answer(206, body, ETag='"1"', Content_Range=f"bytes {first}-{first + len(body) - 1}/*") or True
+
+        done = self.run("inspect", f"{Server(self.corpus, cut).url}/{case}")
+        self.expect(done.returncode == 3 and "asked for" in done.stderr, f"fewer bytes of a size that no range tells: {done}")
+
         def growing(request):
             request.serve(request.path, etag='"1"', more=len(server.requests))
             return True
@@ -261,6 +270,17 @@ class Checks(RemoteChecks):
         netrc.unlink()
         self.expect(done.returncode == 0 and seen and set(seen) == {None}, f"passwords: {seen}, {done}")
 
+    def a_plain_url_is_another_than_that_with_a_query(self):
+        other = next(case for case in sorted(self.corpus.glob("transformers/checkpoint/run/checkpoint-*/scaler.pt")))
+
+        def versions(request):
+            return "version=old" in request.path and (request.serve(f"/{other.relative_to(self.corpus)}") or True)
+
+        plain = f"{Server(self.corpus, versions).url}/{CASES[0]}"
+        for pair in (plain, f"{plain}?version=old"), (f"{plain}?version=old", plain):
+            done = self.run("diff", *pair)
+            self.expect(done.returncode == 1 and "growth_interval" in done.stdout, f"a plain URL and one with a query: {done}")
+
     def tells_no_secret_of_a_url(self):
         """Neither in words nor in JSON, of what is well and of what is not."""
         asked = []
@@ -319,7 +339,8 @@ def main():
     ask.add_argument("--make-checkpoint", required=True)
     checks = Checks(ask.parse_args())
     for check in (checks.same_as_local, checks.reads_little, checks.odd_servers, checks.wrong_ranges,
-                  checks.leads_on, checks.slow_servers, checks.redirects_inside, checks.keeps_passwords, checks.tells_no_secret_of_a_url,
+                  checks.leads_on, checks.slow_servers, checks.redirects_inside, checks.keeps_passwords,
+                  checks.a_plain_url_is_another_than_that_with_a_query, checks.tells_no_secret_of_a_url,
                   checks.changes_meanwhile, checks.s3, checks.holes):
         check()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")

@@ -82,6 +82,22 @@ class Checks(RemoteChecks):
                 codes = [self.run("doctor", f"{root}/run").returncode for root in (folder, url)]
                 self.expect(codes[0] == codes[1] != 0, f"doctor of a run with checkpoints that end with {ending!r}: {codes}")
 
+    def a_folder_beside_the_checkpoints_that_has_no_list_ends_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(self.corpus / COLLAPSE, f"{folder}/run")
+            whole = {verb: self.run(verb, f"{folder}/run").returncode for verb in ("doctor", "timeline", "trace", "ls")}
+            pathlib.Path(folder, "run", "report").mkdir()
+            pathlib.Path(folder, "run", "report", "index.html").write_text("<h1>How the run went</h1>")
+            with_nothing_told = (), ("report",)
+            shut = "report", "report/.metadata", "report/tare-asks-for-what-is-not-there"
+            for refused in *with_nothing_told, shut:
+                url = self.server(folder, *refused)
+                for verb, code in whole.items():
+                    done = self.run(verb, f"{url}/run")
+                    is_told = re.search(r"report\b.*(403|file-not-read)", done.stdout + done.stderr) is not None
+                    self.expect(done.returncode in (code, 1) and done.stdout, f"{verb} ends where {refused} are refused: {code} {done}")
+                    self.expect(is_told == (refused == shut) or verb == "timeline", f"{verb} of {refused}, told {is_told}: {done}")
+
     def a_listed_folder_that_is_refused_is_no_empty_one(self):
         for refusal in 403, 404:
             with tempfile.TemporaryDirectory() as folder:
@@ -101,6 +117,7 @@ def main():
     checks = Checks(ask.parse_args())
     checks.every_name_is_found_as_on_the_disk()
     checks.a_collapse_is_told_whatever_its_checkpoints_are_called()
+    checks.a_folder_beside_the_checkpoints_that_has_no_list_ends_nothing()
     checks.a_listed_folder_that_is_refused_is_no_empty_one()
     print("all held" if checks.failed == 0 else f"{checks.failed} failed")
     sys.exit(checks.failed > 0)

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "lib/checkpoint/paths_matching.hpp"
 #include "lib/remote/azure_objects.hpp"
@@ -45,10 +46,14 @@ std::vector<std::string> matching(const std::string& path) {
   return tare::paths_matching(remote_files(), path, std::min(root, path.size()));
 }
 
-/// A word of the command line, or what stands behind the '=' of an option: as it may be told. Never longer than it was.
-void leave_out_secrets(char* word) {
+/// A word of the command line, or what stands behind the '=' of an option.
+char* value_in(char* word) {
   char* const equals = *word == '-' ? std::strchr(word, '=') : nullptr;
-  char* const value = equals == nullptr ? word : equals + 1;
+  return equals == nullptr ? word : equals + 1;
+}
+
+/// As it may be told. Never longer than it was.
+void leave_out_secrets(char* value) {
   const std::string called = written_urls().keep(value);
   if (called.size() <= std::strlen(value)) std::strcpy(value, called.c_str());
 }
@@ -57,7 +62,11 @@ void leave_out_secrets(char* word) {
 
 /// Nothing that is told from here on has a secret of a URL, whoever tells it.
 void keep_arguments(char** arguments) {
-  for (char** word = arguments; *word != nullptr; ++word) leave_out_secrets(*word);
+  std::vector<char*> values;
+  for (char** word = arguments; *word != nullptr; ++word) values.push_back(value_in(*word));
+  // There is no room for a number behind a plain URL: its name is its own before another one can take it.
+  std::stable_partition(values.begin(), values.end(), [](const char* value) { return tare::shown_url(value) == value; });
+  for (char* value : values) leave_out_secrets(value);
 }
 
 const tare::Files& files_of(const std::string& path) {

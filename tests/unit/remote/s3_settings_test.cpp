@@ -137,6 +137,15 @@ TEST_CASE("the files of a profile are read however the aws command lets them be 
   CHECK(home.settings({{"AWS_CONFIG_FILE", "~/.aws/mine"}}).region == "eu-west-1");
 }
 
+TEST_CASE("a profile is found whatever its name is written with") {
+  const Home home;
+  const std::string keys = "]\naws_access_key_id = AKOWN\naws_secret_access_key = s\n";
+  for (const char* name : {"o'neil", "CORP\\alice", "my  team", "\"quoted\"", "a\\"}) {
+    home.write("credentials", ("[default]\n[" + (name + keys)).c_str());
+    CHECK(home.settings({{"AWS_PROFILE", name}}).access_key == "AKOWN");
+  }
+}
+
 TEST_CASE("a program's keys come behind those of the credentials file, and before those of the configuration") {
   const Home home;
   home.write(

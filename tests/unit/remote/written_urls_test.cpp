@@ -34,6 +34,27 @@ TEST_CASE("two URLs that differ in their queries alone are called differently, a
   CHECK(urls.keep("http://host/x.pt?version=1") == first);
 }
 
+TEST_CASE("a plain URL and the same one with a secret are two objects, whichever is given first") {
+  const std::string plain = "http://host/x.pt";
+  for (const std::string other : {"http://host/x.pt?versionId=old", "http://me:secret@host/x.pt"}) {
+    WrittenUrls plain_first, plain_second;
+    CHECK(plain_first.keep(plain) == plain);
+    CHECK(plain_first.written(plain_first.keep(other)) == other);
+    CHECK(plain_first.written(plain) == plain);
+    CHECK(plain_second.keep(other) == plain);
+    CHECK(plain_second.written(plain_second.keep(plain)) == plain);
+    CHECK(plain_second.written(plain) == other);
+  }
+}
+
+TEST_CASE("a URL that was given without a password is asked for without that of another one") {
+  WrittenUrls urls;
+  urls.keep("http://me:secret@host/a.pt");
+  urls.keep("http://host/run");
+  CHECK(urls.written("http://host/run") == "http://host/run");
+  CHECK(urls.written("http://host/run/step/b.pt") == "http://host/run/step/b.pt");
+}
+
 TEST_CASE("what keeps nothing from anybody is called as it was written") {
   WrittenUrls urls;
   for (const char* path : {"http://host/a@b.pt", "s3://bucket/a?b#c.pt", "run/a?b.pt", "--to", "", "https://host"}) {
