@@ -14,7 +14,8 @@ using namespace tare;
 Records records_of(const std::string& path) {
   if (ObjectLayer* const objects = objects_to_change(path)) {
     const JournalKey key = key_for_reading();
-    return {find_pending(*objects, path, key), [=](const auto& take) { history(*objects, path, key, take); }};
+    const JournalPlaces places = journal_places(*objects, path);
+    return {find_pending(*objects, places, key), [=](const auto& take) { history(*objects, places, key, take); }};
   }
   const Scope scope = scope_for_reading(path);
   return {find_pending(scope), [=](const auto& take) { history(scope, take); }};

@@ -62,6 +62,10 @@ int forget(const Terminal& terminal, const HistoryVerbOptions& options, const st
         "forgot {} edit{}: {} cannot be undone any more\n{}", count, count == 1 ? "" : "s", count == 1 ? "it" : "they",
         ended == 0 ? "" : fmt::format("ended {} that {} not finished\n", ended, ended == 1 ? "was" : "were"));
   };
+  if (pruned.busy) {
+    terminal.say(answer());
+    throw *pruned.busy;
+  }
   if (pruned.records > 0 || !pruned.ended.empty()) return tell_made(terminal, answer);
   terminal.answer(answer());
   return exit_done;

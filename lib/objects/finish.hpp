@@ -17,6 +17,9 @@ void run(const ObjectHome& home, Journal journal, const std::vector<ObjectSeen>&
 /// The folders, besides `home`'s, in which a journal may concern objects of it: the deepest first.
 std::vector<std::string> folders_around(const ObjectHome& home, const std::vector<FileRecord>& files);
 
+/// Makes old again what was interrupted there and concerns `path`. Throws as recover_around().
+std::optional<Pending> recover_in(const ObjectHome& home, const std::string& path, const RecoverOptions& options);
+
 /// Removes what an undone record hides, and the pending journal.
 void clear_up(const ObjectHome& home, const Journal& journal);
 

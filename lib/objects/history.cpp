@@ -5,6 +5,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/limits.hpp"
+#include "lib/objects/finish.hpp"
 #include "lib/objects/object_changes.hpp"
 #include "lib/objects/object_claim.hpp"
 #include "lib/objects/object_transaction.hpp"
@@ -40,12 +41,12 @@ std::optional<Journal> journal_at(const ObjectHome& home, StoredRecord record) {
 }
 
 /// Calls `take` with every record that concerns `path`, and with those that nobody can read.
-void for_each_record(ObjectLayer& objects, const std::string& path, const JournalKey& key,
+void for_each_record(ObjectLayer& objects, const JournalPlaces& places, const JournalKey& key,
                      const std::function<void(const ObjectHome&, StoredRecord, const Journal*)>& take) {
-  for_each_home(objects, path, key, [&](const ObjectHome& home, std::span<const StoredRecord> records) {
+  for_each_home(objects, places, key, [&](const ObjectHome& home, std::span<const StoredRecord> records) {
     for (const StoredRecord record : records) {
       const auto journal = journal_at(home, record);
-      if (journal && !touches(home, *journal, path)) continue;
+      if (journal && !touches(home, *journal, places.path)) continue;
       take(home, record, journal ? &*journal : nullptr);
     }
   });
@@ -76,12 +77,19 @@ std::optional<Pending> forget_stranger(const ObjectHome& home, const std::string
   return forgotten;
 }
 
+std::optional<Pending> ended_in(const ObjectHome& home, const std::string& path, const RecoverOptions& options) {
+  if (!options.trust_journals) {
+    if (auto forgotten = forget_stranger(home, path)) return forgotten;
+  }
+  return recover_in(home, path, options);
+}
+
 }  // namespace
 
-void history(ObjectLayer& objects, const std::string& path, const JournalKey& key,
+void history(ObjectLayer& objects, const JournalPlaces& places, const JournalKey& key,
              const std::function<void(const HistoryEntry&)>& take) {
   std::vector<Kept> all;
-  for_each_record(objects, path, key, [&](const ObjectHome& home, StoredRecord record, const Journal* journal) {
+  for_each_record(objects, places, key, [&](const ObjectHome& home, StoredRecord record, const Journal* journal) {
     if (journal == nullptr) return take(history_entry(home.folder(), record, nullptr));
     all.push_back({home, record, journal->is_own, journal->edited, journal->id});
   });
@@ -95,14 +103,22 @@ void history(ObjectLayer& objects, const std::string& path, const JournalKey& ke
 Pruned prune(ObjectLayer& objects, const std::string& path, const JournalKey& key, RecoverOptions options) {
   options.abandon_foreign_files = true;
   Pruned pruned;
-  for (const std::string& folder : folders_with_journals(objects, path)) {
-    if (options.trust_journals) continue;
-    if (auto forgotten = forget_stranger(ObjectHome(objects, folder, key), path)) {
-      pruned.ended.push_back(*std::move(forgotten));
+  JournalPlaces places = journal_places(objects, path);
+  std::erase_if(places.folders, [&](JournalFolder& one) {
+    if (!may_have_pending(one)) return false;
+    try {
+      if (auto ended = ended_in(ObjectHome(objects, one.folder, key), path, options)) {
+        pruned.ended.push_back(*std::move(ended));
+      }
+      one.names.reset();  // what ends may take a record with it
+      return false;
+    } catch (const Error& error) {
+      if (error.status != Status::busy) throw;
+      if (!pruned.busy) pruned.busy = error;
+      return true;
     }
-  }
-  for (Pending& done : recover(objects, path, key, options)) pruned.ended.push_back(std::move(done));
-  for_each_record(objects, path, key, [&](const ObjectHome& home, StoredRecord record, const Journal* journal) {
+  });
+  for_each_record(objects, places, key, [&](const ObjectHome& home, StoredRecord record, const Journal* journal) {
     if (journal == nullptr && !is_within(home, path)) return;
     if (journal != nullptr && journal->is_own) let_go_of_copies(home, journal->files);
     objects.remove(home.record(record));

@@ -29,17 +29,29 @@ std::vector<PlannedRequest> planned_requests(ObjectLayer& objects, const std::ve
 std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& resolved,
                                     const std::vector<std::string>& read, const JournalKey& key);
 
-/// Makes old again what was interrupted and concerns `path`; what that was. Throws `busy` where somebody is still at
-/// work, or was within the last minute; `refused` where an object is neither old nor new, or the journal is nobody's
-/// who is trusted.
-std::vector<Pending> recover(ObjectLayer& objects, const std::string& path, const JournalKey& key,
-                             const RecoverOptions& options);
-/// The same of journals in the folder at `path` and in those that it is in: what concerns an edit there.
+/// A folder that may have a `.tare`.
+struct JournalFolder {
+  std::string folder;
+  std::optional<std::vector<std::string>> names;  ///< what is in that, where a listing told
+};
+
+/// Where journals may be that concern the object or the folder at `path`.
+struct JournalPlaces {
+  std::string path;
+  std::vector<JournalFolder> folders;  ///< the one at `path`, those that it is in, up to the bucket, and those below it
+};
+
+/// By one listing of all that is below `path`, as far as that may be listed.
+JournalPlaces journal_places(ObjectLayer& objects, const std::string& path);
+
+/// Makes old again what was interrupted and concerns `path`, of journals in the folder at `path` and in those that it
+/// is in: what concerns an edit there; what that was. Throws `busy` where somebody is still at work, or was within the
+/// last minute; `refused` where an object is neither old nor new, or the journal is nobody's who is trusted.
 std::vector<Pending> recover_around(ObjectLayer& objects, const std::string& path, const JournalKey& key,
                                     const RecoverOptions& options);
 
 /// The unfinished transaction that concerns the object or the folder at `path`, in whatever folder its journal is.
-std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& path, const JournalKey& key);
+std::optional<Pending> find_pending(ObjectLayer& objects, const JournalPlaces& places, const JournalKey& key);
 /// The same, as of recover_around().
 std::optional<Pending> find_pending_around(ObjectLayer& objects, const std::string& path, const JournalKey& key);
 
@@ -48,13 +60,15 @@ std::optional<Pending> find_pending_around(ObjectLayer& objects, const std::stri
 std::vector<Pending> all_pending(ObjectLayer& objects, const std::string& path, const JournalKey& key);
 
 /// As history() of files: every edit on record that concerns the object or the folder at `path`, oldest first.
-void history(ObjectLayer& objects, const std::string& path, const JournalKey& key,
+void history(ObjectLayer& objects, const JournalPlaces& places, const JournalKey& key,
              const std::function<void(const HistoryEntry&)>& take);
 
-/// As prune() of files. Throws `busy` where somebody is at work, or was within the last minute.
+/// As prune() of files. A folder where somebody is at work, or was within the last minute, stays as it is, and the
+/// result says so.
 Pruned prune(ObjectLayer& objects, const std::string& path, const JournalKey& key, RecoverOptions options);
 
-/// As undo() of files, for the object or the folder at `path`. What is written is sealed with `key`.
+/// As undo() of files, for the object or the folder at `path`. What is written is sealed with `key`. What others left
+/// unfinished below the folder, and what is no journal, stays and keeps nobody from it.
 UndoResult undo(ObjectLayer& objects, const std::string& path, const JournalKey& key, const UndoOptions& options);
 
 }  // namespace tare

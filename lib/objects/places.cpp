@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
+#include <map>
 #include <string_view>
 
 #include "lib/base/error.hpp"
@@ -16,28 +16,27 @@ std::string without_slash(std::string path) {
   return path;
 }
 
-/// The folders from `folder` on that have an object of that name in their `.tare`, by the names below it.
-template <typename IsJournal>
-std::vector<std::string> folders_among(const std::string& folder, const std::vector<std::string>& names,
-                                       const IsJournal& is_journal) {
+/// What is in the `.tare` of the folders from `folder` on, by the names below it.
+std::map<std::string, std::vector<std::string>> journals_among(const std::string& folder,
+                                                               const std::vector<std::string>& names) {
   const std::string store = joined(store_name, "");
-  std::set<std::string> folders;
+  std::map<std::string, std::vector<std::string>> journals;
   for (const std::string& name : names) {
     const std::size_t at = name.rfind(store);
     const bool is_in_store = at != name.npos && (at == 0 || name[at - 1] == '/');
-    if (!is_in_store || !is_journal(std::string_view(name).substr(at + store.size()))) continue;
-    folders.insert(at == 0 ? folder : joined(folder, name.substr(0, at - 1)));
+    if (!is_in_store) continue;
+    journals[at == 0 ? folder : joined(folder, name.substr(0, at - 1))].push_back(name.substr(at + store.size()));
   }
-  return {folders.begin(), folders.end()};
+  return journals;
 }
 
-/// None where they may not be listed.
-std::vector<std::string> listed_names(ObjectLayer& objects, const std::string& folder) {
+/// Nothing where they may not be listed.
+std::optional<std::vector<std::string>> listed_names(ObjectLayer& objects, const std::string& folder) {
   try {
     return objects.names_below(folder);
   } catch (const Error& error) {
     if (error.detail != EACCES) throw;
-    return {};
+    return std::nullopt;
   }
 }
 
@@ -57,24 +56,41 @@ std::vector<std::string> folders_to_look_into(const std::string& path) {
   return folders;
 }
 
-std::vector<std::string> folders_with_journals(ObjectLayer& objects, const std::string& path) {
-  std::vector<std::string> folders = folders_to_look_into(path);
-  const std::string named = folders.front();
-  for (std::string& below : folders_among(named, listed_names(objects, named), [](std::string_view) { return true; })) {
-    if (below != named) folders.push_back(std::move(below));
-  }
-  return folders;
+JournalPlaces places_around(const std::string& path) {
+  JournalPlaces places{path, {}};
+  for (std::string& folder : folders_to_look_into(path)) places.folders.push_back({std::move(folder), {}});
+  return places;
 }
 
-void for_each_home(ObjectLayer& objects, const std::string& path, const JournalKey& key,
+JournalPlaces journal_places(ObjectLayer& objects, const std::string& path) {
+  JournalPlaces places = places_around(path);
+  const std::string named = places.folders.front().folder;
+  const auto names = listed_names(objects, named);
+  if (!names) return places;
+  places.folders.front().names.emplace();
+  for (auto& [folder, inside] : journals_among(named, *names)) {
+    if (folder == named) {
+      places.folders.front().names = std::move(inside);
+    } else {
+      places.folders.push_back({folder, std::move(inside)});
+    }
+  }
+  return places;
+}
+
+bool may_have_pending(const JournalFolder& folder) {
+  return !folder.names || std::ranges::find(*folder.names, pending_name) != folder.names->end();
+}
+
+void for_each_home(ObjectLayer& objects, const JournalPlaces& places, const JournalKey& key,
                    const std::function<void(const ObjectHome&, std::span<const StoredRecord>)>& look) {
   std::optional<Error> refusal;
   bool has_seen_one = false;
-  for (const std::string& folder : folders_with_journals(objects, path)) {
+  for (const auto& [folder, names] : places.folders) {
     const ObjectHome home(objects, folder, key);
     std::vector<StoredRecord> records;
     try {
-      records = home.records();
+      records = names ? records_in(*names) : home.records();
     } catch (const Error& error) {
       if (error.detail != EACCES) throw;
       if (!refusal) refusal = error;
@@ -97,14 +113,15 @@ std::optional<StoredJournal> readable_pending(const ObjectHome& home) {
 
 std::vector<std::string> folders_with_pending(ObjectLayer& objects, const std::string& path) {
   const std::string named = without_slash(path);
-  std::vector<std::string> names;
-  try {
-    names = objects.names_below(named);
-  } catch (const Error& error) {
-    if (error.detail != EACCES) throw;
-    return {};
+  const auto names = listed_names(objects, named);
+  if (!names) return {};
+  if (!names->empty()) {
+    std::vector<std::string> folders;
+    for (const auto& [folder, inside] : journals_among(named, *names)) {
+      if (may_have_pending({folder, inside})) folders.push_back(folder);
+    }
+    return folders;
   }
-  if (!names.empty()) return folders_among(named, names, [](std::string_view name) { return name == pending_name; });
   std::vector<std::string> around = folders_above(named);
   around.resize(std::min<std::size_t>(around.size(), 1));
   return around;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/objects/object_home.hpp"
+#include "lib/objects/object_transaction.hpp"
 
 namespace tare {
 
@@ -17,12 +18,15 @@ void require_reachable(const std::string& path);
 /// `path` itself, and all that it is in, up to the bucket.
 std::vector<std::string> folders_to_look_into(const std::string& path);
 
-/// The same, and the folders below `path` that have a `.tare`, as far as they may be listed.
-std::vector<std::string> folders_with_journals(ObjectLayer& objects, const std::string& path);
+/// The same, not listed.
+JournalPlaces places_around(const std::string& path);
 
-/// Calls `look` with the records of each of folders_with_journals(). Those that these credentials may not list are
-/// passed over: who may not do that has made no edit there. Throws `io` where that are all.
-void for_each_home(ObjectLayer& objects, const std::string& path, const JournalKey& key,
+/// May it have a pending journal? False where a listing named none.
+bool may_have_pending(const JournalFolder& folder);
+
+/// Calls `look` with the records of each of the places. Those that these credentials may not list are passed over: who
+/// may not do that has made no edit there. Throws `io` where that are all.
+void for_each_home(ObjectLayer& objects, const JournalPlaces& places, const JournalKey& key,
                    const std::function<void(const ObjectHome&, std::span<const StoredRecord>)>& look);
 
 /// Its pending journal; likewise none where it may not be read. Throws as ObjectHome::read.

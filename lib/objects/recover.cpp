@@ -31,6 +31,8 @@ void require_trusted(const ObjectHome& home, const Journal& journal, const Recov
   }
 }
 
+}  // namespace
+
 std::optional<Pending> recover_in(const ObjectHome& home, const std::string& path, const RecoverOptions& options) {
   const auto left = readable_pending(home);
   if (!left || !touches(home, left->journal, path)) return std::nullopt;
@@ -53,18 +55,11 @@ std::optional<Pending> recover_in(const ObjectHome& home, const std::string& pat
   roll_back(claim, all, options);
   let_go_of_copies(home, journal.files);
   claim.withdraw();
+  home.objects().forget();
   return pending_of(home.folder(), journal, PendingState::interrupted);
 }
 
-std::vector<Pending> recover_in(ObjectLayer& objects, const std::vector<std::string>& folders, const std::string& path,
-                                const JournalKey& key, const RecoverOptions& options) {
-  std::vector<Pending> done;
-  for (const std::string& folder : folders) {
-    if (auto pending = recover_in(ObjectHome(objects, folder, key), path, options)) done.push_back(*std::move(pending));
-  }
-  if (!done.empty()) objects.forget();
-  return done;
-}
+namespace {
 
 std::optional<Pending> pending_in(const ObjectHome& home, const std::string& path) {
   try {
@@ -76,14 +71,6 @@ std::optional<Pending> pending_in(const ObjectHome& home, const std::string& pat
     if (error.status == Status::io) throw;
     return unreadable_pending(home.folder(), error.what());
   }
-}
-
-std::optional<Pending> pending_in(ObjectLayer& objects, const std::vector<std::string>& folders,
-                                  const std::string& path, const JournalKey& key) {
-  for (const std::string& folder : folders) {
-    if (auto pending = pending_in(ObjectHome(objects, folder, key), path)) return pending;
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -104,12 +91,16 @@ std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& res
   return first == found.end() ? std::nullopt : *std::move(first);
 }
 
-std::optional<Pending> find_pending(ObjectLayer& objects, const std::string& path, const JournalKey& key) {
-  return pending_in(objects, folders_with_journals(objects, path), path, key);
+std::optional<Pending> find_pending(ObjectLayer& objects, const JournalPlaces& places, const JournalKey& key) {
+  for (const JournalFolder& one : places.folders) {
+    if (!may_have_pending(one)) continue;
+    if (auto pending = pending_in(ObjectHome(objects, one.folder, key), places.path)) return pending;
+  }
+  return std::nullopt;
 }
 
 std::optional<Pending> find_pending_around(ObjectLayer& objects, const std::string& path, const JournalKey& key) {
-  return pending_in(objects, folders_to_look_into(path), path, key);
+  return find_pending(objects, places_around(path), key);
 }
 
 std::vector<Pending> all_pending(ObjectLayer& objects, const std::string& path, const JournalKey& key) {
@@ -125,14 +116,13 @@ std::vector<Pending> all_pending(ObjectLayer& objects, const std::string& path, 
   return told;
 }
 
-std::vector<Pending> recover(ObjectLayer& objects, const std::string& path, const JournalKey& key,
-                             const RecoverOptions& options) {
-  return recover_in(objects, folders_with_journals(objects, path), path, key, options);
-}
-
 std::vector<Pending> recover_around(ObjectLayer& objects, const std::string& path, const JournalKey& key,
                                     const RecoverOptions& options) {
-  return recover_in(objects, folders_to_look_into(path), path, key, options);
+  std::vector<Pending> done;
+  for (const std::string& folder : folders_to_look_into(path)) {
+    if (auto pending = recover_in(ObjectHome(objects, folder, key), path, options)) done.push_back(*std::move(pending));
+  }
+  return done;
 }
 
 }  // namespace tare

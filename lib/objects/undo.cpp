@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <tuple>
 
@@ -48,9 +49,11 @@ void look_into(const ObjectHome& home, std::span<const StoredRecord> records, co
   }
 }
 
-Found record_to_undo(ObjectLayer& objects, const std::string& path, const JournalKey& key, const UndoOptions& options) {
+Found record_to_undo(ObjectLayer& objects, const JournalPlaces& places, const JournalKey& key,
+                     const UndoOptions& options) {
+  const std::string& path = places.path;
   Last last;
-  for_each_home(objects, path, key, [&](const ObjectHome& home, std::span<const StoredRecord> records) {
+  for_each_home(objects, places, key, [&](const ObjectHome& home, std::span<const StoredRecord> records) {
     look_into(home, records, path, options, last);
   });
   if (last.found) return *std::move(last.found);
@@ -89,12 +92,42 @@ std::vector<ObjectSeen> turn_back(const ObjectHome& home, Journal& journal) {
   return seen;
 }
 
+/// What others left in a folder below, and what is no journal, is theirs to end.
+bool is_of_others(const ObjectHome& home, const RecoverOptions& options) {
+  try {
+    const auto left = readable_pending(home);
+    return left && !left->journal.is_own && !options.trust_journals;
+  } catch (const Error& error) {
+    if (error.status == Status::io) throw;
+    return true;
+  }
+}
+
+/// The first that is found: whoever undoes once more takes back the next.
+std::optional<Pending> recover_first(ObjectLayer& objects, const JournalPlaces& places, const JournalKey& key,
+                                     const RecoverOptions& options) {
+  for (const JournalFolder& one : places.folders) {
+    if (!may_have_pending(one)) continue;
+    const ObjectHome home(objects, one.folder, key);
+    const bool is_below = is_within(home, places.path) && one.folder != places.folders.front().folder;
+    if (is_below && is_of_others(home, options)) continue;
+    if (auto done = recover_in(home, places.path, options)) return done;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 UndoResult undo(ObjectLayer& objects, const std::string& path, const JournalKey& key, const UndoOptions& options) {
-  auto interrupted = recover(objects, path, key, options.recovery);
-  if (!interrupted.empty()) return rolled_back(std::move(interrupted.front()));
-  Found found = record_to_undo(objects, path, key, options);
+  const JournalPlaces places = journal_places(objects, path);
+  if (auto interrupted = recover_first(objects, places, key, options.recovery)) {
+    return rolled_back(*std::move(interrupted));
+  }
+  Found found = record_to_undo(objects, places, key, options);
+  const auto place = std::ranges::find(places.folders, found.home.folder(), &JournalFolder::folder);
+  if (may_have_pending(*place)) {  // of others: it is in the way of this one
+    if (auto interrupted = recover_in(found.home, path, options.recovery)) return rolled_back(*std::move(interrupted));
+  }
   const std::vector<FileRecord> edited = found.journal.files;
   if (!found.journal.is_own && options.recovery.announce) {
     for (const FileRecord& file : edited) options.recovery.announce(found.home.path(file));

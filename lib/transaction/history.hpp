@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/error.hpp"
 #include "lib/base/finding.hpp"
 #include "lib/transaction/recover.hpp"
 
@@ -36,8 +37,9 @@ struct HistoryEntry {
 void history(const Scope& scope, const std::function<void(const HistoryEntry&)>& take);
 
 struct Pruned {
-  std::size_t records = 0;     ///< that went
-  std::vector<Pending> ended;  ///< what was interrupted: rolled back if it was own or trusted, else forgotten
+  std::size_t records = 0;         ///< that went
+  std::vector<Pending> ended;      ///< what was interrupted: rolled back if it was own or trusted, else forgotten
+  std::optional<Error> busy = {};  ///< of a store: what stayed as it is, as somebody is at work there
 };
 
 /// Removes the records of the scope, and with them the means to undo. First rolls back what was interrupted; files of

@@ -65,7 +65,8 @@ void keep_arguments(char** arguments) {
   std::vector<char*> values;
   for (char** word = arguments; *word != nullptr; ++word) values.push_back(value_in(*word));
   // There is no room for a number behind a plain URL: its name is its own before another one can take it.
-  std::stable_partition(values.begin(), values.end(), [](const char* value) { return tare::shown_url(value) == value; });
+  std::stable_partition(values.begin(), values.end(),
+                        [](const char* value) { return tare::shown_url(value) == value; });
   for (char* value : values) leave_out_secrets(value);
 }
 

@@ -12,12 +12,15 @@ constexpr std::size_t confirmation = 9;
 
 std::vector<HistoryEntry> told(Bucket& bucket, const std::string& path = run_folder, unsigned who = 1) {
   std::vector<HistoryEntry> entries;
-  history(bucket.store, path, key_of(who), [&](const HistoryEntry& entry) { entries.push_back(entry); });
+  history(bucket.store, journal_places(bucket.store, path), key_of(who),
+          [&](const HistoryEntry& entry) { entries.push_back(entry); });
   return entries;
 }
 
 Pruned pruned(Bucket& bucket, unsigned who = 1) {
-  return prune(bucket.store, run_folder, key_of(who), {});
+  Pruned gone = prune(bucket.store, run_folder, key_of(who), {});
+  if (gone.busy) throw *gone.busy;
+  return gone;
 }
 
 TEST_CASE("an edit in a store is on record until its undo, and as undone from then on") {
@@ -73,7 +76,7 @@ TEST_CASE("of several edits below a folder of a store the last one is undone") {
 TEST_CASE("what was interrupted below a folder of a store is found and taken back by the folder's name") {
   Bucket bucket;
   REQUIRE(is_stopped(bucket.store, confirmation, Moment::before, [&] { bucket.edit(); }));
-  CHECK(find_pending(bucket.store, "s3://bucket", key_of(1)));
+  CHECK(find_pending(bucket.store, journal_places(bucket.store, "s3://bucket"), key_of(1)));
   CHECK_FALSE(find_pending_around(bucket.store, "s3://bucket", key_of(1)));
   bucket.store.now += long_enough;
   undo(bucket.store, "s3://bucket", key_of(1), {});
@@ -81,12 +84,50 @@ TEST_CASE("what was interrupted below a folder of a store is found and taken bac
   CHECK(bucket.is_tidy());
 }
 
+TEST_CASE("of several interrupted edits below a folder of a store an undo takes back one") {
+  const std::vector<std::string> paths{first_rank, "s3://bucket/else/rank0.pt"};
+  Bucket bucket(paths);
+  for (FileEdit& edit : bucket.edits()) {
+    bucket.store.go_on();
+    REQUIRE(is_stopped(bucket.store, 2, Moment::after, [&] { commit(bucket.store, {edit}, {}, bucket.sealed()); }));
+  }
+  bucket.store.go_on();
+  bucket.store.now += long_enough;
+  for (const std::size_t left : {std::size_t{1}, std::size_t{0}}) {
+    CHECK(undo(bucket.store, "s3://bucket", key_of(1), {}).kind == UndoKind::rolled_back);
+    CHECK(all_pending(bucket.store, "s3://bucket", key_of(1)).size() == left);
+  }
+  CHECK(bucket.all_old());
+}
+
+TEST_CASE("what others left unfinished below a folder of a store keeps nobody from an undo of his own edit") {
+  for (const bool is_journal : {true, false}) {
+    Bucket bucket({first_rank, "s3://bucket/else/rank0.pt"});
+    std::vector<FileEdit> edits = bucket.edits();
+    commit(bucket.store, {edits[0]}, {}, bucket.sealed());
+    const std::string other = edits[1].path.substr(0, edits[1].path.rfind('/')) + "/.tare/pending";
+    REQUIRE(
+        is_stopped(bucket.store, 2, Moment::after, [&] { commit(bucket.store, {edits[1]}, {}, bucket.sealed(2)); }));
+    bucket.store.go_on();
+    REQUIRE(bucket.store.has(other));
+    if (!is_journal) bucket.store.put(other, Bytes(100, std::byte{'x'}));
+    undo(bucket.store, "s3://bucket", key_of(1), {});
+    CHECK(bucket.store.bytes(edits[0].path) == bucket.old.at(edits[0].path));
+    CHECK(bucket.store.has(other));
+    const Pruned gone = prune(bucket.store, "s3://bucket", key_of(1), {});
+    CHECK(gone.records == 1);
+    REQUIRE(gone.busy);
+    CHECK(gone.busy->status == Status::busy);
+    CHECK(bucket.store.has(other));
+  }
+}
+
 TEST_CASE("who may see the folder of a checkpoint alone edits there, and has that told, undone and forgotten") {
   Bucket bucket;
   bucket.store.forbidden = "s3://bucket/.tare";
-  CHECK(recover(bucket.store, run_folder, key_of(1), {}).empty());
+  CHECK(recover_around(bucket.store, run_folder, key_of(1), {}).empty());
   bucket.edit();
-  CHECK_FALSE(find_pending(bucket.store, run_folder, key_of(1)));
+  CHECK_FALSE(find_pending(bucket.store, journal_places(bucket.store, run_folder), key_of(1)));
   CHECK(told(bucket).size() == 1);
   undo(bucket.store, run_folder, key_of(1), {});
   CHECK(bucket.all_old());

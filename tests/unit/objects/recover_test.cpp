@@ -8,7 +8,7 @@ namespace tare::test {
 namespace {
 
 std::vector<Pending> recovered(Bucket& bucket, const RecoverOptions& options = {}, unsigned who = 1) {
-  return recover(bucket.store, run_folder, key_of(who), options);
+  return recover_around(bucket.store, run_folder, key_of(who), options);
 }
 
 std::optional<Pending> pending(Bucket& bucket) {

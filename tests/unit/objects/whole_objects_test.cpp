@@ -133,7 +133,7 @@ TEST_CASE("wherever the growth of an object stops, recovery makes it old, withou
       at_each_request<Growing>([](Growing&) {}, [](Growing& scene) { scene.make(scene.appended()); },
                                [](Growing& scene) {
                                  const bool is_recorded = scene.store.has(scene.folder + "/.tare/000001.edit");
-                                 recover(scene.store, scene.folder, key_of(1), {});
+                                 recover_around(scene.store, scene.folder, key_of(1), {});
                                  CHECK(scene.store.bytes(model) == (is_recorded ? scene.edited : scene.old));
                                  CHECK(scene.copies() == (is_recorded ? 1 : 0));
                                  CHECK_FALSE(scene.store.has(scene.folder + "/.tare/pending"));
@@ -150,7 +150,7 @@ TEST_CASE("wherever the undo of a growth stops, recovery makes the object new ag
       [](Growing& scene) { scene.make(scene.appended()); }, [](Growing& scene) { scene.take_back(); },
       [](Growing& scene) {
         const bool is_undone = scene.store.has(scene.folder + "/.tare/000001.undone");
-        recover(scene.store, scene.folder, key_of(1), {});
+        recover_around(scene.store, scene.folder, key_of(1), {});
         CHECK(scene.store.bytes(model) == (is_undone ? scene.old : scene.edited));
         CHECK_FALSE(scene.store.has(scene.folder + "/.tare/pending"));
         if (is_undone) return;
