@@ -6,7 +6,6 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -85,10 +84,6 @@ std::string first_time(std::string_view text) {
     if (i == shape.size()) return digits;
   }
   return {};
-}
-
-std::size_t hash_of(std::string_view text) {
-  return std::hash<std::string_view>()(text);
 }
 
 bool is_quoting(std::string_view name) {
@@ -194,6 +189,11 @@ bool is_earlier(const RunFile& a, const RunFile& b) {
   return natural_less(a.path, b.path);
 }
 
+/// The last one tells what those before it told.
+bool tells_all(RunFileKind kind) {
+  return kind == RunFileKind::trainer_state;
+}
+
 }  // namespace
 
 RunFile run_file(const Input& input, const TraceOptions& options) {
@@ -224,9 +224,6 @@ RunFile run_file(const Input& input, const TraceOptions& options) {
     file.kind = RunFileKind::log;
     file.time = first_time(as_text(head));
   }
-  constexpr std::size_t page = 4096;
-  file.first_line = hash_of(as_text(head).substr(0, as_text(head).find('\n')));
-  if (head.size() >= page) file.first_page = hash_of(as_text(head).substr(0, page));
   return file;
 }
 
@@ -270,6 +267,8 @@ std::vector<RunFiles> files_of_run(std::span<const std::string> paths, const Tra
     try {
       auto input = std::make_shared<Input>(named[i].path, options);
       looked_at[i] = run_file(*input, options);
+      const bool may_be_copy = looked_at[i].kind != RunFileKind::none && !tells_all(looked_at[i].kind);
+      if (may_be_copy) looked_at[i].first_page = as_text(input->head()).substr(0, RunFile::page_bytes);
       if (named[i].path == "-") looked_at[i].input = std::move(input);
     } catch (const Error&) {  // others of the folder may be read
       if (named[i].is_given) throw;
@@ -287,8 +286,7 @@ std::vector<RunFiles> files_of_run(std::span<const std::string> paths, const Tra
   for (auto& [name, group] : groups) {
     drop_repeated(group.files, options);
     put_in_order(group.files);
-    const bool tells_all = group.kind == RunFileKind::trainer_state;  // that those before it tell
-    if (tells_all) group.files.erase(group.files.begin(), std::prev(group.files.end()));
+    if (tells_all(group.kind)) group.files.erase(group.files.begin(), std::prev(group.files.end()));
     found.push_back(std::move(group));
   }
   return found;

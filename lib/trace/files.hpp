@@ -23,13 +23,14 @@ enum class RunFileKind : std::uint8_t {
 };
 
 struct RunFile {
+  static constexpr std::size_t page_bytes = 4096;
+
   std::string path;
   RunFileKind kind = RunFileKind::none;
   std::string metric = {};            ///< the key, of MLflow's
   std::string time = {};              ///< when it was written, to be compared as text: a date, or a step; empty: none
   std::shared_ptr<Input> input = {};  ///< where it cannot be opened twice
-  std::size_t first_line = 0;         ///< hashed
-  std::size_t first_page = 0;         ///< hashed; 0: it is shorter
+  std::string first_page = {};        ///< unpacked, until copies are left out; less than `page_bytes`: the whole file
 };
 
 /// Files that tell of one run together, in the order in which they were written; others may tell of it once more.

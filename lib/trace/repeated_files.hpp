@@ -7,8 +7,9 @@
 
 namespace tare {
 
-/// Drops those whose contents, unpacked, are another's, or its beginning. What cannot be read is left in.
-/// REQUIRES: they are of one group.
+/// Drops those whose contents, unpacked, are another's, or its beginning. What cannot be read is left in, and so are
+/// those whose paths differ in numbers alone: the attempts of a run that starts anew with one seed tell the same.
+/// Forgets first pages. REQUIRES: they are of one group.
 void drop_repeated(std::vector<RunFile>& files, const TraceOptions& options);
 
 }  // namespace tare

@@ -1,6 +1,9 @@
 // A log that lies in a run's folder twice is one run.
 #include <fmt/format.h>
 
+#include <atomic>
+
+#include "lib/trace/files.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/trace/memory_files.hpp"
 
@@ -36,7 +39,79 @@ std::size_t overflows_in(const Trace& trace) {
       std::ranges::count_if(steps, [](const TraceStep& step) { return step.overflow == true; }));
 }
 
+/// Of a run that ends in a state that its seed leads to each time, without a time in its lines.
+std::string attempt(int steps) {
+  std::string text;
+  for (int i = 0; i < steps; ++i) text += fmt::format("step {} loss 2.5 loss_scale: 65536\n", i);
+  return text;
+}
+
+class CountedFiles final : public Files {
+ public:
+  explicit CountedFiles(std::map<std::string, std::string> texts) : files_(std::move(texts)) {}
+
+  [[nodiscard]] FileType type(const std::string& path) const override { return files_.type(path); }
+  [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override { return files_.list(folder); }
+  [[nodiscard]] std::shared_ptr<const Source> open(const std::string& path) const override {
+    ++opened_;
+    return files_.open(path);
+  }
+  [[nodiscard]] std::size_t opened() const { return opened_; }
+
+ private:
+  MemoryFiles files_;
+  mutable std::atomic<std::size_t> opened_ = 0;
+};
+
+std::size_t opens_of_listing(const std::map<std::string, std::string>& texts) {
+  const CountedFiles files(texts);
+  const std::string path = "run";
+  const TraceOptions options{.tag = {}, .files = &files, .standard_input = {}};
+  const auto found = files_of_run(std::span(&path, 1), options);
+  CHECK(found.size() == 1);
+  return files.opened();
+}
+
 }  // namespace
+
+TEST_CASE("the attempts of a crash loop with one seed are told each, a copy beside them or not") {
+  for (const int longer : {0, 5, 80}) {
+    for (const auto* const path : {"attempt_{}.log", "version_{}/metrics.log", "train.log.{}"}) {
+      std::map<std::string, std::string> texts;
+      for (int i = 0; i < 6; ++i) texts[fmt::format(fmt::runtime(path), i)] = attempt(100 + longer * i);
+      CHECK(trace_of(texts).segments.size() == 6);
+      texts["wandb/run/output.log"] = attempt(100);
+      CHECK(trace_of(texts).segments.size() == 6);
+    }
+  }
+}
+
+TEST_CASE("small logs that begin alike, however many, are opened once to be listed") {
+  std::map<std::string, std::string> texts;
+  for (int i = 0; i < 60; ++i) {
+    const std::string name(static_cast<std::size_t>(1 + i % 30), static_cast<char>('a' + i / 30));
+    texts["run/" + name + ".out"] = fmt::format("a banner\nstep {} loss_scale: 64\n", i);
+  }
+  CHECK(opens_of_listing(texts) == texts.size());
+}
+
+TEST_CASE("long logs with one first page, however many, are opened a bounded number of times") {
+  std::map<std::string, std::string> texts;
+  for (int i = 0; i < 60; ++i) {
+    const std::string name(static_cast<std::size_t>(1 + i % 30), static_cast<char>('a' + i / 30));
+    texts["run/" + name + ".out"] = std::string(8192, '-') + fmt::format("\nstep {} loss_scale: 64\n", i);
+  }
+  CHECK(opens_of_listing(texts) <= texts.size() + 512);
+}
+
+TEST_CASE("each checkpoint's trainer_state.json is opened once to be listed: the last one tells all") {
+  std::map<std::string, std::string> texts;
+  for (int i = 1; i <= 40; ++i) {
+    texts[fmt::format("run/checkpoint-{}/trainer_state.json", i)] =
+        fmt::format("{{\n  \"global_step\": {0},\n  \"log_history\": [\n    {{\"step\": {0}}}\n  ]\n}}\n", i);
+  }
+  CHECK(opens_of_listing(texts) == texts.size());
+}
 
 TEST_CASE("a console that was kept twice, whole or in part, counts no overflow twice and shows no restart") {
   for (const int there : {2, 5}) {
