@@ -1,6 +1,7 @@
 #include "lib/trace/text/match.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tare {
 
@@ -41,6 +42,10 @@ bool is_alone(const LineShape& shape, std::string_view text) {
          !stands_in("verflow detected", text);
 }
 
+bool is_lost(const Facts& facts) {
+  return !std::isfinite(facts.get(Fact::loss).value_or(0));
+}
+
 }  // namespace
 
 bool Matcher::is_taken(std::size_t at) const {
@@ -55,12 +60,17 @@ bool Matcher::find_all(const LineShape& shape, const Line& line) {
     const std::size_t next = text.find(shape.needle, at + shape.needle.size());
     const std::string_view region = text.substr(from, std::min(next, text.size()) - from);
     std::size_t end = 0;
-    if (!is_taken(at) && fits(shape, region)) {
+    if (at >= from && !is_taken(at) && fits(shape, region)) {
       // A line may have several losses, of which the first need not be the step's.
       const bool is_aside = shape.meaning == Meaning::aside;
       if (auto facts = read_facts(shape, line, is_aside ? text.substr(from) : region, at - from, end)) {
-        matches_.push_back({std::move(*facts), at});
-        if (is_aside || shape.is_lone) return true;  // of one step, however many losses it names
+        const bool is_lone_loss = is_aside && shape.is_lone;
+        if (!is_found || !is_lone_loss) {
+          matches_.push_back({std::move(*facts), at});
+        } else if (is_lost(*facts)) {  // of one step, however many losses it names, this is the one that counts
+          matches_.back().facts = std::move(*facts);
+        }
+        if ((is_aside || shape.is_lone) && !is_lone_loss) return true;
         from += end;
         is_found = true;
       }

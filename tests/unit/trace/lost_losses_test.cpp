@@ -175,6 +175,15 @@ TEST_CASE("losses that are printed without a step are the run's where the same w
   CHECK(losses_of("Epoch: [0][ 10/5005]\tTime  0.3 ( 1.2)\tLoss 7.0e+00 (7.1e+00)\tAcc@1 0.0\n"
                   "Epoch: [0][ 20/5005]\tTime  1.2e-05 ( 1.2)\tLoss 6.5e+00 (7.0e+00)\tAcc@1 0.0\n"
                   "Epoch: [0][ 30/5005]\tTime  0.3 ( 1.2)\tLoss 6.0e+00 (6.9e+00)\tAcc@1 0.0\n") == Losses{7, 6.5, 6});
+  // Of several losses in a line one counts, and that is the one that is lost.
+  CHECK(losses_of("loss: 0.5 gan loss: 1.0\nloss: 0.5 gan loss: 2.0\nloss: 0.5 gan loss: 3.0\n") ==
+        Losses{0.5, 0.5, 0.5});
+  const auto lost = losses_of("loss: 0.5 gan loss: 1\nloss: 0.5 gan loss: nan kl loss: 2\nloss: nan gan loss: nan\n");
+  REQUIRE(lost.size() == 3);
+  CHECK(lost.front() == 0.5);
+  CHECK(std::isnan(lost[1]));
+  CHECK(std::isnan(lost[2]));
+  CHECK(losses_of("a loss of loss: 0.5\na loss of loss: 0.25\na loss of loss: 1\n") == Losses{0.5, 0.25, 1});
   // What an accuracy becomes along with the loss is no other word.
   CHECK(losses_of("Epoch 1 acc 0.5 train loss 2.5\nEpoch 2 acc nan train loss 2\nEpoch 3 acc nan train loss 1.5\n") ==
         Losses{2.5, 2, 1.5});
