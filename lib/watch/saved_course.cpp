@@ -1,21 +1,41 @@
 #include "lib/watch/saved_course.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tare {
 
+namespace {
+
+std::optional<std::int64_t> highest_step(const Trace& trace) {
+  std::optional<std::int64_t> highest;
+  for (const TraceStep& step : trace.steps) highest = std::max(highest, step.step);
+  return highest;
+}
+
+}  // namespace
+
 void SavedCourse::take(const Trace& saved) {
+  const std::set<Told> known = told_so_far();
+  const bool goes_on = highest_step(saved) >= last_;
   for (const TraceStep& step : saved.steps) {
     const TraceSource& source = saved.sources[step.source];
     const Told now{step.step, step.after};
     const auto [told, is_first] = told_.try_emplace(source.path, now);
     if (!is_first && std::exchange(told->second, now) == now) continue;
+    if (goes_on && known.contains(now)) continue;  // it was renamed, or copied
     const bool is_before = last_ && step.step && *step.step < *last_;
     if (is_before && is_first) continue;  // it was found late: what came of it is told
     if (trace_.sources.empty()) trace_.sources.push_back(source);
     if (is_before || trace_.segments.empty()) begin_segment();
     add(rest_of(step));
   }
+}
+
+std::set<SavedCourse::Told> SavedCourse::told_so_far() const {
+  std::set<Told> told;
+  for (const auto& [path, one] : told_) told.insert(one);
+  return told;
 }
 
 void SavedCourse::begin_segment() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "lib/trace/trace.hpp"
@@ -15,7 +16,8 @@ class SavedCourse {
  public:
   /// Takes the steps of checkpoints that are there, in the order of the steps. What is new goes on behind those before.
   void take(const Trace& saved);
-  /// Every step that was taken. A checkpoint that was written over with an earlier step begins a segment.
+  /// Every step that was taken. A checkpoint that was written over with an earlier step begins a segment, unless it
+  /// is another one under a new name.
   [[nodiscard]] const Trace& trace() const { return trace_; }
 
  private:
@@ -23,9 +25,10 @@ class SavedCourse {
     std::optional<std::int64_t> step;
     std::optional<double> after;
 
-    bool operator==(const Told&) const = default;
+    auto operator<=>(const Told&) const = default;
   };
 
+  [[nodiscard]] std::set<Told> told_so_far() const;
   void begin_segment();
   void add(TraceStep step);
   [[nodiscard]] TraceStep rest_of(TraceStep step) const;

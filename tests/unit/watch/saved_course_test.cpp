@@ -61,6 +61,29 @@ TEST_CASE("a checkpoint that is written over is told again, and begins a segment
   CHECK(course.trace().segments.size() == 2);
 }
 
+TEST_CASE("checkpoints that are rotated by renaming, the newest being the first, show no restart") {
+  SavedCourse course;
+  course.take(saved({{"model3", 100, 64}, {"model2", 200, 64}, {"model1", 300, 32}}));
+  course.take(saved({{"model3", 200, 64}, {"model2", 300, 32}, {"model1", 400, 32}}));
+  course.take(saved({{"model3", 300, 32}, {"model2", 400, 32}}));
+  course.take(saved({{"model3", 300, 32}, {"model2", 400, 32}, {"model1", 500, 16}}));
+  CHECK(scales_of(course) == Scales{64, 64, 32, 32, 16});
+  CHECK(course.trace().segments.size() == 1);
+  course.take(saved({{"model1", 150, 64}, {"model3", 400, 32}, {"model2", 500, 16}}));
+  CHECK(course.trace().segments.size() == 2);
+  course.take(saved({{"model2", 150, 64}, {"model1", 250, 64}, {"model3", 500, 16}}));
+  CHECK(scales_of(course) == Scales{64, 64, 32, 32, 16, 64, 64});
+  CHECK(course.trace().segments.size() == 2);
+}
+
+TEST_CASE("a run that starts anew and saves what it saved before has gone back, though its first saves are gone") {
+  SavedCourse course;
+  course.take(saved({{"100", 100, 64}, {"last", 200, 64}}));
+  course.take(saved({{"last", 300, 64}}));
+  course.take(saved({{"last", 100, 64}}));
+  CHECK(course.trace().segments.size() == 2);
+}
+
 TEST_CASE("an earlier checkpoint that is found late is no restart") {
   SavedCourse course;
   course.take(saved({{"1000", 1000, 64}}));
