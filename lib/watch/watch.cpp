@@ -157,6 +157,7 @@ void Watch::tell_steps(const Trace& trace, std::vector<WatchEvent>& events) {
   const std::string before_it = std::exchange(teller_, teller_of(trace));
   // The run so far, or the same once more by another source.
   const bool is_silent = teller_ != before_it && (!has_looked_ || !before_it.empty());
+  const std::uint32_t segment_before = segment_;
   std::uint64_t steps = 0, all_overflows = 0;
   std::vector<WatchEvent> moves;
   std::optional<double> scale;
@@ -188,7 +189,8 @@ void Watch::tell_steps(const Trace& trace, std::vector<WatchEvent>& events) {
   status_.overflows = std::max(status_.overflows, all_overflows);
   status_.restarts = std::max<std::uint64_t>(status_.restarts, restarts);
   status_.scale = scale;
-  told_steps_ = trace.steps.size();
+  const bool may_be_half_written = teller_ == before_it && segment_ <= segment_before;  // a table, anew
+  told_steps_ = may_be_half_written ? std::max(told_steps_, trace.steps.size()) : trace.steps.size();
   const auto is_move = [](const WatchEvent& event) { return event.what == WatchEvent::What::scale; };
   const auto count = static_cast<std::size_t>(std::ranges::count_if(moves, is_move));
   if (count > most_moves) {

@@ -27,6 +27,7 @@ class WatchedLog {
       : watch_({folder_.path()}, {.open = [](const std::string& path) { return open_checkpoint(path, {}); }}) {}
 
   void write(const std::string& text) { std::ofstream(folder_.path("train.log"), std::ios::app) << text; }
+  void write_anew(const std::string& name, const std::string& text) { std::ofstream(folder_.path(name)) << text; }
   std::vector<WatchEvent> look(WatchEvent::What what) {
     std::vector<WatchEvent> events = watch_.look(true);
     std::erase_if(events, [&](const WatchEvent& event) { return event.what != what; });
@@ -70,4 +71,22 @@ TEST_CASE("a run whose scale is printed as 0.0 stands at that, and not at the la
   REQUIRE(moves.size() == 1);
   CHECK(moves.front().to == 0.0);
   CHECK(log.status().scale == 0.0);
+}
+
+TEST_CASE("a table that is written anew with a column more, and seen half-written, tells no move of the scale twice") {
+  const auto table = [](const std::string& header, const std::string& more, int rows) {
+    std::string text = header + "\n";
+    for (int i = 0; i < rows; ++i) text += fmt::format("{},{},2.5{}\n", i, 65536 >> (i / 10), more);
+    return text;
+  };
+  WatchedLog log;
+  log.write_anew("metrics.csv", table("step,loss_scale,loss", "", 90));
+  log.look(WatchEvent::What::scale);
+  for (const int rows : {45, 45, 90}) {
+    log.write_anew("metrics.csv", table("step,loss_scale,loss,val_loss", ",", rows));
+    CHECK(log.look(WatchEvent::What::scale).empty());
+  }
+  log.write_anew("metrics.csv", table("step,loss_scale,loss,val_loss", ",", 95));
+  CHECK(log.look(WatchEvent::What::scale).size() == 1);
+  CHECK(log.status().overflows == 9);
 }
