@@ -212,6 +212,12 @@ void FollowedFiles::join_copies(Followed& file) {
   }
 }
 
+/// What it told before it was begun anew stays told.
+void FollowedFiles::leave_copies(Followed& file) {
+  if (file.told && file.told->furthest == file.source) file.told->furthest.reset();
+  file.told.reset();
+}
+
 void FollowedFiles::begin(std::unique_ptr<Followed> file) {
   if (file->is_packed && is_packed_copy(*file)) return;
   const Followed* const original = copied_from(*file);
@@ -281,7 +287,7 @@ void FollowedFiles::read_on(Followed& file) {
   if (has_other_front || is_shorter) {
     tell(FollowedChange::What::truncated, file.file.path);
     file.read_before = std::exchange(file.read, {});
-    file.told.reset();
+    leave_copies(file);
     join_copies(file);
   }
   read_rest(file);
@@ -293,7 +299,7 @@ void FollowedFiles::read_group_anew(const Followed& table) {
   for (const auto& file : files_) {
     if (file->group != table.group) continue;
     file->read = {};
-    file->told.reset();
+    leave_copies(*file);
     if (file->source) read_rest(*file);
   }
 }

@@ -81,6 +81,7 @@ class FollowedFiles {
   [[nodiscard]] bool is_known_other(const struct stat& there) const;
   bool is_packed_copy(const Followed& file);
   void join_copies(Followed& file);
+  static void leave_copies(Followed& file);
   void begin(std::unique_ptr<Followed> file);
   void follow(Followed& file);
   void read_on(Followed& file);

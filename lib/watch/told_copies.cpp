@@ -24,7 +24,7 @@ bool pass_over_told(const ToldCopies& told, RunFileKind kind, const std::shared_
                     WholePart& read) {
   const std::uint64_t end = std::min(file->size(), told.read.end);
   if (end <= read.end) return true;
-  const std::uint64_t same = read.end + same_bytes(*file, *told.furthest, read.end, end);
+  const std::uint64_t same = told.furthest ? read.end + same_bytes(*file, *told.furthest, read.end, end) : end;
   const WindowSource window(file, {0, same}, file->name());
   for (;;) {
     const WholePart part = whole_part(kind, window, read.end);

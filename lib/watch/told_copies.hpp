@@ -10,7 +10,7 @@ namespace tare {
 
 /// How far copies of one text were read, and in which of them.
 struct ToldCopies {
-  std::shared_ptr<GrowingFile> furthest;
+  std::shared_ptr<GrowingFile> furthest;  ///< null: it was begun anew, and the others are copies of what it was
   WholePart read = {};
 };
 

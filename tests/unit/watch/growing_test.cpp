@@ -263,6 +263,33 @@ TEST_CASE("a console that is kept twice while it grows is told once, whichever c
   CHECK(told(files).size() == 42);
 }
 
+TEST_CASE("what a copy of a console told before it was begun anew is not told again by the copy that was behind") {
+  const TraceOptions options;
+  const Scratch folder;
+  FollowedFiles files = following(folder.text(), options);
+  const auto lines = [](int from, int to) {
+    std::string text;
+    for (int i = from; i < to; ++i) {
+      text += "step " + std::to_string(i) + "\n" + std::string(line_of_overflow(i % 2 == 1));
+    }
+    return text;
+  };
+  append(folder / "slurm-1.out", banner() + lines(0, 3));
+  append(folder / "wandb.out", banner() + lines(0, 3));
+  files.look(true);
+  append(folder / "slurm-1.out", lines(3, 6));
+  files.look(true);
+  CHECK(told(files).size() == 6);
+  std::ofstream(folder / "slurm-1.out", std::ios::binary) << "a console of the next day\n";
+  files.look(true);
+  append(folder / "wandb.out", lines(3, 6));
+  files.look(true);
+  CHECK(told(files).size() == 6);
+  append(folder / "wandb.out", lines(6, 7));
+  files.look(true);
+  CHECK(told(files).size() == 7);
+}
+
 TEST_CASE("a table that is written anew with a column more, as Lightning's, tells its steps once and no restart") {
   const TraceOptions options;
   const Scratch folder;
