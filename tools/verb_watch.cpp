@@ -33,8 +33,6 @@ using std::chrono::seconds;
 
 /// Even where nothing is said to change, so long: what is written through a mapping is not said.
 constexpr seconds longest_wait{30};
-/// Of the time at most this part goes into looking.
-constexpr int rest_for_each_look = 19;
 /// The metrics are written anew, so that their age tells that somebody watches.
 constexpr seconds metrics_every{30};
 
@@ -194,7 +192,7 @@ class Unfinished {
 
 /// Until something changes, or time is up for what nobody tells.
 Changes::Seen wait(Changes& changes, const Watch& watch, const WatchVerbOptions& options, milliseconds look) {
-  const milliseconds interval = std::max<milliseconds>(seconds(options.interval), rest_for_each_look * look);
+  const milliseconds interval = rest_behind(look, seconds(options.interval));
   if (changes.rest(interval)) return {.is_stopped = true};
   Changes::Seen seen;
   if (!changes.polls() && !watch.waits()) seen = changes.wait(std::max<milliseconds>(longest_wait, interval));

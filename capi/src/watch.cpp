@@ -23,8 +23,6 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Of the time at most this part goes into looking.
-constexpr int rest_for_each_look = 19;
 /// Nothing but a change, or the end of the time, ends the waiting.
 constexpr int no_stop = -1;
 
@@ -64,7 +62,7 @@ struct tare_watch {
 
   /// Until something changes, or it is time to look at what nobody tells of, or `most` is up.
   Changes::Seen wait(milliseconds most) {
-    const milliseconds pause = std::min(most, std::max<milliseconds>(seconds(1), rest_for_each_look * last_look));
+    const milliseconds pause = std::min(most, rest_behind(last_look, seconds(1)));
     if (changes.polls()) return {.is_stopped = changes.rest(pause)};
     return changes.wait(watch.waits() ? pause : most);
   }

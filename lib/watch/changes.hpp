@@ -1,6 +1,7 @@
 // Waits until something in some folders changes: the kernel tells, or, where it cannot be trusted to, time passes.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -12,6 +13,12 @@ namespace tare {
 /// What the file systems are called that statfs(2) tells by that number, where other machines may write without this
 /// one's kernel knowing; empty for those that are this machine's own.
 std::string_view name_of_shared(std::uint32_t magic);
+
+/// How long to rest behind a look that took so long, `least` at least: of the time a small part goes into looking.
+constexpr std::chrono::milliseconds rest_behind(std::chrono::milliseconds look, std::chrono::milliseconds least) {
+  constexpr int rest_for_each_look = 19;
+  return std::max(least, rest_for_each_look * look);
+}
 
 class Changes {
  public:
