@@ -17,7 +17,7 @@ std::optional<std::int64_t> highest_step(const Trace& trace) {
 
 void SavedCourse::take(const Trace& saved) {
   const std::set<Told> known = told_so_far();
-  const bool goes_on = highest_step(saved) >= last_;
+  const bool goes_on = !goes_back(saved);
   for (const TraceStep& step : saved.steps) {
     const TraceSource& source = saved.sources[step.source];
     const Told now{step.step, step.after};
@@ -30,6 +30,10 @@ void SavedCourse::take(const Trace& saved) {
     if (is_before || trace_.segments.empty()) begin_segment();
     add(rest_of(step));
   }
+}
+
+bool SavedCourse::goes_back(const Trace& saved) const {
+  return highest_step(saved) < last_;
 }
 
 std::set<SavedCourse::Told> SavedCourse::told_so_far() const {

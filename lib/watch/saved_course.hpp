@@ -16,6 +16,8 @@ class SavedCourse {
  public:
   /// Takes the steps of checkpoints that are there, in the order of the steps. What is new goes on behind those before.
   void take(const Trace& saved);
+  /// Whether all of them are from before what was told last: the run does, or the newest are not there yet.
+  [[nodiscard]] bool goes_back(const Trace& saved) const;
   /// Every step that was taken. A checkpoint that was written over with an earlier step begins a segment, unless it
   /// is another one under a new name.
   [[nodiscard]] const Trace& trace() const { return trace_; }

@@ -137,7 +137,8 @@ void Watch::take_in(std::vector<WatchEvent>& events) {
   const Trace trace = told_together(files_.traces(), saved_);
   tell_warnings(trace, events);
   const bool is_saved_alone = trace.steps.empty() || teller_of(trace) == "checkpoint";
-  if (is_saved_alone) saved_course_.take(trace);
+  const bool may_lack_newest = saves_.waits() && saved_course_.goes_back(trace);
+  if (is_saved_alone && !may_lack_newest) saved_course_.take(trace);
   tell_steps(is_saved_alone ? saved_course_.trace() : trace, events);
   tell_checkpoints(trace, events);
   tell_findings(trace, events);
