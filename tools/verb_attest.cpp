@@ -92,7 +92,8 @@ Attested attested(const Terminal& terminal, const AttestVerbOptions& options, To
 }
 
 int tell(const Terminal& terminal, const AttestVerbOptions& options, const Attested& attested) {
-  const auto& [checkpoint, attestation] = attested;
+  const Checkpoint& checkpoint = attested.checkpoint;
+  const Attestation& attestation = attested.attestation;
   if (!options.plain.empty()) write_state_files(plain_states(checkpoint, options.at), options.plain);
   const bool is_json = options.json || options.json_lines;
   const auto answer = [&] {
