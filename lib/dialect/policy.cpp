@@ -74,6 +74,12 @@ void put_configured(ScalerState& state, const rule::PolicySpec& spec, const Conf
   }
 }
 
+/// Of two numbers of one role the first counts: that one, for the other; null for all else.
+const Field* twin_of(const FoundScaler& scaler, const Field& field) {
+  const Field* first = field.role ? scaler.find(*field.role) : nullptr;
+  return first == &field ? nullptr : first;
+}
+
 }  // namespace
 
 std::optional<std::string> unknown_policy(const FoundScaler& scaler) {
@@ -107,15 +113,16 @@ ScalerState to_state(const FoundScaler& scaler) {
   for (const Field& field : scaler.fields) {
     const StateValue value = state_value(field.value);
     const bool is_null = std::holds_alternative<std::monostate>(value);
-    const bool is_twin = field.role && scaler.find(*field.role) != &field;  // of two that differ the first counts
-    if (is_null || is_twin || !put_by_name(state, spec, field.name, value)) left.push_back(&field);
+    if (is_null || twin_of(scaler, field) != nullptr || !put_by_name(state, spec, field.name, value))
+      left.push_back(&field);
   }
   for (const Field* field : left) {
     const StateValue value = state_value(field->value);
     const bool has_role = field->role.has_value() && !std::holds_alternative<std::monostate>(value);
-    const Field* first = has_role ? scaler.find(*field->role) : field;
-    if (first != field && same(first->value, field->value)) continue;
-    if (has_role && first == field && put_by_role(state, spec, name(*field->role), value)) continue;
+    const Field* twin = twin_of(scaler, *field);
+    const bool is_number = field->value.number() != nullptr;
+    if (twin != nullptr && is_number && twin->value.as_double() == field->value.as_double()) continue;
+    if (has_role && twin == nullptr && put_by_role(state, spec, name(*field->role), value)) continue;
     state.other.set(field->name, value);
   }
   for (const ConfiguredValue& configured : scaler.configuration) put_configured(state, spec, configured);
