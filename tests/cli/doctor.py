@@ -177,6 +177,10 @@ def states(tare, corpus):
         yield f"an edit to the brink is not warned of: exit {warned.code}, {warned.err}"
     if b"overflow-stops-run" in tare("edit", checkpoint, "scale=1024", "--dry-run").err:
         yield "an edit to 1024 is warned of"
+    scaler = corpus / "torch/scaler-file-t2.15/scaler.pt"
+    for tracker, code in (2**31 - 1, 0), (2**31, 4):  # PyTorch makes an int32 of it
+        if tare("edit", scaler, f"growth_tracker={tracker}", "--dry-run").code != code:
+            yield f"growth_tracker={tracker}: exit {tare('edit', scaler, f'growth_tracker={tracker}', '--dry-run')}, not {code}"
     for truth in sorted(corpus.glob("*/*/truth.json")):
         target = truth.parent / json.loads(truth.read_text()).get("target", ".")
         seen = tare("inspect", target, "--json").json()

@@ -32,6 +32,13 @@ CASES = {
     "a state that is empty": (["fp8", "inject", "run.pt", ""], "PATH: is empty"),
     "a key that is empty": (["get", "run.pt", ""], "KEY: is empty"),
     "an undo of nothing": (["undo", ""], "PATH: is empty"),
+    "a file to write, and no framework": (["migrate", "run.pt", "--into", "to.pt", "-o", "new.pt"], "--output"),
+    "a place to go into, and a new file": (["migrate", "run.pt", "--to", "torch", "-o", "new.pt", "--into-at", "a"], "--into-at"),
+    "copies to align, and a new file": (["migrate", "run.pt", "--to", "torch", "-o", "new.pt", "--align"], "--align"),
+    "a scaler to write, and no file": (["attest", "run.pt", "--at", "a"], "--at"),
+    "the rules of a path": (["doctor", "--rules", "run"], "--rules lists the rules"),
+    "the rules in SARIF": (["doctor", "--rules", "--sarif"], "--rules lists the rules"),
+    "a picture wider than any terminal": (["timeline", "run", "--width", "10001"], "at most 10000 columns"),
 }
 HELP = [(["--help"], ["help"]), (["edit", "--help"], ["help", "edit"]), (["fp8", "strip", "--help"], ["help", "fp8", "strip"]),
         (["--version"], ["-V"])]
