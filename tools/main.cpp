@@ -44,7 +44,8 @@ void prepare_heap() {
   constexpr std::uintptr_t huge_page = 2 << 20;
   mallopt(M_MMAP_THRESHOLD, most_in_heap);
   mallopt(M_TRIM_THRESHOLD, most_in_heap);
-  mallopt(M_ARENA_MAX, 4);                                          // threads wait for files more than for each other
+  mallopt(M_MXFAST, 0);     // what lies in fast bins is joined again and again as large pieces are freed between
+  mallopt(M_ARENA_MAX, 4);  // threads wait for files more than for each other
   auto* const whole = static_cast<char*>(std::malloc(heap_bytes));  // the heap grows by this much at once, and keeps it
   if (whole == nullptr) return;
   const std::uintptr_t before_first_page = -reinterpret_cast<std::uintptr_t>(whole) % huge_page;

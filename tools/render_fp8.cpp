@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/text.hpp"
@@ -25,25 +27,27 @@ constexpr std::size_t most_outliers = 10;
 /// A scale this many powers of two from the usual one of its role stands out.
 constexpr double far_bits = 12;
 
+/// A tensor. Of a million, few are told by their names.
 struct Row {
-  std::string layer;
-  std::string role;
-  std::string stored_as;
-  bool is_power = false;  ///< its type holds powers of two alone
+  const FoundScaler& state;
+  const Fp8Slot& slot;
+  std::string_view role;
   Fp8Summary summary;
+
+  [[nodiscard]] std::string layer() const { return layer_of(state, slot); }
 };
 
 /// What the file holds for the scale that is shown: "scale_fwd", "1 / weight_scale (float8_e4m3fn)".
-std::string stored_as(const Fp8Slot& slot) {
+std::string stored_as(const Row& row) {
+  const Fp8Slot& slot = row.slot;
   const ElementType type = scale_type(*slot.scale);
   const bool is_usual = type.size == 0 || type.name == "float32";
   return fmt::format("{}{}{}", slot.meaning == ScaleMeaning::divisor ? "1 / " : "", escaped(slot.scale->name),
                      is_usual ? "" : fmt::format(" ({})", type.name));
 }
 
-Row row_of(const FoundScaler& state, const Fp8Slot& slot) {
-  return {layer_of(state, slot), std::string(tensor_of(state, slot)), stored_as(slot),
-          scale_type(*slot.scale).name == "float8_e8m0fnu", summary_of(slot)};
+bool holds_powers_alone(const Row& row) {
+  return scale_type(*row.slot.scale).name == "float8_e8m0fnu";
 }
 
 std::string six_digits(double value) {
@@ -60,7 +64,7 @@ std::string power(double value) {
 
 std::string scale_text(const Row& row) {
   const Fp8Summary& summary = row.summary;
-  const auto text = [&](double scale) { return row.is_power ? power(scale) : six_digits(scale); };
+  const auto text = [&](double scale) { return holds_powers_alone(row) ? power(scale) : six_digits(scale); };
   if (summary.scale_count <= 1 || summary.scale_min == summary.scale_max) return text(summary.scale_min);
   return fmt::format("{} .. {}", text(summary.scale_min), text(summary.scale_max));
 }
@@ -85,8 +89,8 @@ std::string illness(const Fp8Summary& summary) {
 
 std::string state_text(const Row& row) {
   const std::string ill = illness(row.summary);
-  if (!ill.empty()) return fmt::format("{}: {}", row.stored_as, ill);
-  return row.summary.is_dead() ? row.stored_as + ": no amax yet" : row.stored_as;
+  if (!ill.empty()) return fmt::format("{}: {}", stored_as(row), ill);
+  return row.summary.is_dead() ? stored_as(row) + ": no amax yet" : stored_as(row);
 }
 
 constexpr const char* last_column = "stored as";
@@ -120,7 +124,8 @@ template <typename Take>
 void for_each_row(const Shown& shown, Take take) {
   for (const Scaler* scaler : shown.scalers) {
     const FoundScaler& state = scaler->state();
-    for (const Fp8Slot& slot : fp8_slots(state, shown.layers)) take(row_of(state, slot));
+    for (const Fp8Slot& slot : fp8_slots(state, shown.layers))
+      take(Row{state, slot, tensor_of(state, slot), summary_of(slot)});
   }
 }
 
@@ -131,8 +136,8 @@ std::string all_rows(const Terminal& terminal, const Shown& shown, bool is_wide)
                : std::vector<std::string>{"tensor", "scale", last_column}});
   std::string layer;
   for_each_row(shown, [&](const Row& row) {
-    if (row.layer != layer) lines.push_back({{escaped(row.layer)}, Style::strong});
-    layer = row.layer;
+    if (row.layer() != layer) lines.push_back({{escaped(row.layer())}, Style::strong});
+    layer = row.layer();
     const Style style = illness(row.summary).empty() ? Style::plain : Style::bad;
     lines.push_back(
         {is_wide ? cells_of(row) : std::vector<std::string>{escaped(row.role), scale_text(row), state_text(row)},
@@ -179,11 +184,14 @@ struct RoleValues {
   std::vector<double> scales, amaxes, margins;
 };
 
-std::map<std::string, RoleValues> values_by_role(const Shown& shown) {
-  std::map<std::string, RoleValues> roles;
+using RolesValues = std::map<std::string, RoleValues, std::less<>>;
+
+RolesValues values_by_role(const Shown& shown) {
+  RolesValues roles;
   for_each_row(shown, [&](const Row& row) {
-    RoleValues& values = roles[row.role];
-    if (values.count++ == 0) values.stored_as = row.stored_as;
+    const auto known = roles.find(row.role);
+    RoleValues& values = known == roles.end() ? roles[std::string(row.role)] : known->second;
+    if (values.count++ == 0) values.stored_as = stored_as(row);
     if (std::isfinite(row.summary.scale_max)) values.scales.push_back(row.summary.scale_max);
     if (row.summary.length > 0) values.amaxes.push_back(row.summary.max);
     if (row.summary.margin_bits) values.margins.push_back(*row.summary.margin_bits);
@@ -198,15 +206,14 @@ struct Outliers {
   std::vector<std::string> first;  ///< up to most_outliers
 };
 
-std::string outliers_text(const Terminal& terminal, const Shown& shown,
-                          const std::map<std::string, RoleValues>& roles) {
-  std::map<std::string, Outliers> all;
+std::string outliers_text(const Terminal& terminal, const Shown& shown, const RolesValues& roles) {
+  std::map<std::string, Outliers, std::less<>> all;
   for (const auto& [role, values] : roles) all[role].usual_scale = spread_of(values.scales).median;
   for_each_row(shown, [&](const Row& row) {
-    Outliers& outliers = all[row.role];
+    Outliers& outliers = all.find(row.role)->second;
     const std::string remark = remark_on(row, outliers.usual_scale);
     if (remark.empty() || outliers.count++ >= most_outliers) return;
-    outliers.first.push_back(fmt::format("{} {}: {}", escaped(row.layer), escaped(row.role), remark));
+    outliers.first.push_back(fmt::format("{} {}: {}", escaped(row.layer()), escaped(row.role), remark));
   });
   std::size_t count = 0, told = 0;
   std::string lines;
@@ -222,7 +229,7 @@ std::string outliers_text(const Terminal& terminal, const Shown& shown,
 }
 
 std::string summarised(const Terminal& terminal, const Shown& shown) {
-  const std::map<std::string, RoleValues> roles = values_by_role(shown);
+  const RolesValues roles = values_by_role(shown);
   std::vector<TableRow> lines{{{"tensor", "count", "", "least", "median", "most", last_column}}};
   for (const auto& [role, values] : roles) {
     lines.push_back(spread_row(escaped(role), fmt::to_string(values.count), "scale", values.scales, values.stored_as));
@@ -243,9 +250,10 @@ Extent extent_of(const Shown& shown) {
   Extent extent;
   for (const Scaler* scaler : shown.scalers) {
     const FoundScaler& state = scaler->state();
+    const std::vector<Fp8Slot> slots = fp8_slots(state, shown.layers);
     std::set<std::string> layers;
-    for (const Fp8Slot& slot : fp8_slots(state, shown.layers)) {
-      layers.insert(layer_of(state, slot));
+    for (const Fp8Slot& slot : slots) {
+      if (slots.size() > 1) layers.insert(layer_of(state, slot));
       ++extent.tensors;
       extent.has_histories = extent.has_histories || slot.history_length() > 0;
     }

@@ -116,6 +116,13 @@ int tell(const Terminal& terminal, const InspectVerbOptions& options, const Open
   return is_negative(opened.checkpoint) ? exit_no : exit_done;
 }
 
+/// The process ends behind the last one: to take a million layers apart takes longer than to tell of them.
+const Opened& kept_to_the_end(Opened opened) {
+  static const Opened* kept = nullptr;
+  kept = new Opened(std::move(opened));
+  return *kept;
+}
+
 int inspect(const Terminal& terminal, const InspectVerbOptions& options) {
   const std::vector<std::string> paths = reached(options.paths);
   reach_output(options.save);
@@ -127,7 +134,10 @@ int inspect(const Terminal& terminal, const InspectVerbOptions& options) {
   return outcome_of_each<Opened>(
       terminal, paths, options.jobs > 0 ? options.jobs : usual_jobs(files_of(paths.front())),
       [&](const std::string& path) { return open_for_reading(terminal, path, {.list_globals = options.globals}); },
-      [&](const std::string&, const Opened& opened) { return tell(terminal, options, opened, has_answered); });
+      [&](const std::string& path, Opened opened) {
+        if (&path != &paths.back()) return tell(terminal, options, opened, has_answered);
+        return tell(terminal, options, kept_to_the_end(std::move(opened)), has_answered);
+      });
 }
 
 }  // namespace

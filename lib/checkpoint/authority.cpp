@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -18,13 +19,21 @@ bool has_file(const std::vector<CheckpointFile>& files, const std::string& path)
   return std::any_of(files.begin(), files.end(), [&](const CheckpointFile& file) { return file.path == path; });
 }
 
+std::vector<const Trainer*> those_with_common_file() {
+  std::vector<const Trainer*> those;
+  std::ranges::copy_if(trainers(), std::back_inserter(those),
+                       [](const Trainer* trainer) { return !trainer->distributed.common_file.empty(); });
+  return those;
+}
+
 /// The trainer that loads a file of that folder and not this copy; null where this one counts.
 const Trainer* passes_over(const FoundScaler& scaler, const std::string& path,
                            const std::vector<CheckpointFile>& files) {
-  for (const Trainer* trainer : trainers()) {
+  static const std::vector<const Trainer*> with_common_file = those_with_common_file();
+  for (const Trainer* trainer : with_common_file) {
     const auto& [common_items, common_file] =
         std::pair(trainer->distributed.common_items, trainer->distributed.common_file);
-    if (common_file.empty() || !scaler.path.starts_with(common_items)) continue;
+    if (!scaler.path.starts_with(common_items)) continue;
     if (has_file(files, std::string(folder_prefix(path)).append(common_file))) return trainer;
   }
   return nullptr;

@@ -130,6 +130,7 @@ void CopyGroups::reserve(std::size_t copies) {
   const std::size_t wanted = scalers_.size() + copies;
   if (wanted <= 2 * scalers_.capacity()) return;  // it grows so far by itself: file after file may come
   scalers_.reserve(wanted);
+  firsts_.reserve(wanted);
 }
 
 bool CopyGroups::add(FoundScaler state, ScalerCopy copy, const std::string& path) {

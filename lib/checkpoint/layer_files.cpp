@@ -7,6 +7,8 @@
 #include <set>
 
 #include "lib/base/file_path.hpp"
+#include "lib/base/keyed_hash.hpp"
+#include "lib/base/seen_hashes.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/rank_name.hpp"
 
@@ -33,9 +35,16 @@ std::string file_of(const Scaler& scaler, bool is_one_of_variants, const std::ve
 }  // namespace
 
 void tell_layers_apart(std::vector<Scaler>& scalers, const std::vector<CheckpointFile>& files) {
-  std::map<std::string_view, std::vector<Scaler*>> by_path;
+  const auto is_fp8 = [](const Scaler& scaler) { return scaler.state().dialect->kind == "fp8"; };
+  SeenHashes seen;
+  std::map<std::string_view, std::vector<Scaler*>> by_path;  // of the few paths that come again
+  for (const Scaler& scaler : scalers) {
+    if (is_fp8(scaler) && !seen.insert(KeyedHash()(scaler.found.path))) by_path[scaler.found.path];
+  }
+  if (by_path.empty()) return;
   for (Scaler& scaler : scalers) {
-    if (scaler.state().dialect->kind == "fp8") by_path[scaler.found.path].push_back(&scaler);
+    const auto alike = is_fp8(scaler) ? by_path.find(scaler.found.path) : by_path.end();
+    if (alike != by_path.end()) alike->second.push_back(&scaler);
   }
   const std::size_t folder = common_folder(files);
   for (const auto& [path, alike] : by_path) {

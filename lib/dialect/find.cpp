@@ -11,6 +11,7 @@
 #include "lib/base/seen_hashes.hpp"
 #include "lib/dialect/configuration.hpp"
 #include "lib/dialect/place.hpp"
+#include "lib/dialect/telltales.hpp"
 #include "lib/dialect/trainer.hpp"
 #include "lib/dialect/walk.hpp"
 #include "lib/state/fp8_set.hpp"
@@ -20,46 +21,11 @@
 namespace tare {
 namespace {
 
-/// No framework's scaler has this many keys; a dict with more is a model or a bag of other things.
-constexpr std::size_t max_keys = 64;
 /// A scaler's own field has one element; this is for what others put beside.
 constexpr std::uint64_t max_elements = 4096;
 /// What is told of ways to one and the same scaler, and for how many scalers.
 constexpr std::size_t max_other_paths = 16;
 constexpr std::size_t max_with_other_paths = 256;
-
-/// The first field of each dialect's table is a key that hardly anything else has. Nearly every dict is done with after
-/// a look at the lengths of its keys.
-class Telltales {
- public:
-  Telltales() {
-    for (const Dialect* dialect : dialects()) {
-      if (dialect->find_in != nullptr) continue;
-      const std::string_view key = dialect->fields.front().name;
-      lengths_ |= std::uint64_t{1} << key.size();
-      if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(key);
-    }
-  }
-
-  [[nodiscard]] bool has_one(const Tree& tree, NodeId map) const {
-    const auto pairs = tree.items(map);
-    if (pairs.size() > 2 * max_keys) return false;
-    for (std::size_t i = 0; i < pairs.size(); i += 2) {
-      if (tree.kind(pairs[i]) != Kind::string) continue;
-      const std::uint32_t length = tree[pairs[i]].as.run.count;
-      if (length < 64 && (lengths_ >> length & 1) != 0 && is_one(tree.text(pairs[i]))) return true;
-    }
-    return false;
-  }
-
- private:
-  [[nodiscard]] bool is_one(std::string_view key) const {
-    return std::find(keys_.begin(), keys_.end(), key) != keys_.end();
-  }
-
-  std::uint64_t lengths_ = 0;
-  std::vector<std::string_view> keys_;
-};
 
 const FieldRule* rule_for(const Dialect& dialect, std::string_view name) {
   const auto is_it = [&](const FieldRule& rule) { return rule.name == name; };
@@ -79,6 +45,7 @@ class Finder {
         findings_(findings),
         on_found_(on_found),
         walk_(tree),
+        telltales_(tree),
         root_(tree.fields(tree.root)) {}
 
   /// A model's scales lie scattered between its weights: far away, one after the other would take long. Those that
@@ -93,17 +60,19 @@ class Finder {
     };
     while (walk_.next()) {
       const NodeId node = walk_.step(walk_.current()).node;
-      if (!tree_.items(node).empty() && tree_.kind(node) == Kind::map) for_each_match(node, add);
+      if (tree_.items(node).empty() || tree_.kind(node) != Kind::map) continue;
+      owner_ = walk_.owner(walk_.current());
+      for_each_match(node, add);
     }
     return nodes;
   }
 
   FoundScalers find() {
-    static const Telltales telltales;
     while (walk_.next()) {
       const NodeId node = walk_.step(walk_.current()).node;
       if (tree_.items(node).empty() || tree_.kind(node) != Kind::map) continue;
-      if (telltales.has_one(tree_, node)) try_tables(node);
+      owner_ = walk_.owner(walk_.current());
+      if (telltales_.of(node).has_telltale) try_tables(node);
       try_finders(node);
       if (has_whole_file_) break;
     }
@@ -129,9 +98,10 @@ class Finder {
   /// Calls `take` with each match in `map`, and whose it is.
   template <typename Take>
   void for_each_match(NodeId map, const Take& take) {
-    words_.clear();
-    for (const Dialect* dialect : dialects()) {
-      if (dialect->find_in == nullptr || !has_word(map, dialect->telling_word) || !stands_right(*dialect)) continue;
+    const Told told = telltales_.of(map);
+    for (const TellingFinder& finder : telling_finders()) {
+      if (!finder.may_find(told) || !stands_right(*finder.dialect)) continue;
+      const Dialect* dialect = finder.dialect;
       Matches matches = dialect->find_in(tree_, map, root_);
       for (; !matches.empty(); matches.pop_front()) {  // what is made of them takes as much: not both at a time
         const Match& match = matches.front();
@@ -144,29 +114,14 @@ class Finder {
     for_each_match(map, [&](const Dialect& dialect, const Match& match) { take(dialect, map, match); });
   }
 
-  /// Looked for once in each map, however many dialects ask. REQUIRES: `words_` are those of this map.
-  [[nodiscard]] bool has_word(NodeId map, std::string_view word) {
-    if (word.empty()) return true;
-    const auto known = std::ranges::find(words_, word, &std::pair<std::string_view, bool>::first);
-    if (known != words_.end()) return known->second;
-    const auto pairs = tree_.items(map);
-    bool is_there = false;
-    for (std::size_t i = 0; i < pairs.size() && !is_there; i += 2) {
-      is_there = tree_.kind(pairs[i]) == Kind::string && tree_.text(pairs[i]).find(word) != word.npos;
-    }
-    words_.emplace_back(word, is_there);
-    return is_there;
-  }
-
   [[nodiscard]] bool has_required_keys(const Dialect& dialect, NodeId map) const {
     return std::all_of(dialect.fields.begin(), dialect.fields.end(),
                        [&](const FieldRule& rule) { return !rule.required || tree_.find(map, rule.name) != nowhere; });
   }
 
   [[nodiscard]] bool stands_right(const Dialect& dialect) const {
-    const NodeId owner = walk_.owner(walk_.current());
-    if ((owner != nowhere) != (dialect.form == Form::object)) return false;
-    if (owner != nowhere && !is_class(dialect, tree_.qualified_name(owner))) return false;
+    if ((owner_ != nowhere) != (dialect.form == Form::object)) return false;
+    if (owner_ != nowhere && !is_class(dialect, tree_.qualified_name(owner_))) return false;
     if (!dialect.under.empty() && walk_.last_key(walk_.current()) != dialect.under) return false;
     const auto is_at_root = [&](std::string_view keys) { return at_keys(tree_, keys) != nowhere; };
     return dialect.beside_root_keys.empty() ||
@@ -185,7 +140,7 @@ class Finder {
     FoundScaler scaler;
     scaler.dialect = &dialect;
     scaler.path = walk_.path(walk_.current());
-    scaler.node = dialect.form == Form::object ? walk_.owner(walk_.current()) : map;
+    scaler.node = dialect.form == Form::object ? owner_ : map;
     std::ranges::copy_if(dialect.telling_keys, std::back_inserter(scaler.beside),
                          [&](std::string_view key) { return tree_.find(map, key) != nowhere; });
     return scaler;
@@ -302,9 +257,10 @@ class Finder {
   std::vector<Finding>& findings_;
   const OnFound& on_found_;
   TreeWalk walk_;
+  Telltales telltales_;
   NodeId root_;
+  NodeId owner_ = nowhere;  ///< the object whose attributes are in the map where the walk stands
   bool has_whole_file_ = false;
-  std::vector<std::pair<std::string_view, bool>> words_;  // whether a key of the map contains them
   FoundScalers found_;
   std::vector<std::uint32_t> steps_;                           ///< of found_, in the walk
   SeenHashes called_;                                          ///< of found_, by path and dialect

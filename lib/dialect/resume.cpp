@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
 #include <optional>
+#include <set>
 
 #include "lib/base/file_path.hpp"
 #include "lib/base/glob.hpp"
@@ -18,10 +20,23 @@ std::string version_of(const Tree& tree, const Trainer& trainer) {
   return node != nowhere && tree.kind(node) == Kind::string ? std::string(tree.text(node)) : std::string();
 }
 
-bool keeps(const Trainer& trainer, const FoundScaler& scaler) {
-  if (!trainer.dialect.empty()) return scaler.dialect->name == trainer.dialect;
-  return !trainer.places.empty() && scaler.dialect->name == trainer.keeps &&
-         std::ranges::any_of(trainer.places, [&](const KeptAt& place) { return place.trainer == scaler.place; });
+/// What tells whose a scaler is: the same for all of a model's layers.
+struct Kept {
+  std::string_view dialect, place;
+
+  friend auto operator<=>(const Kept&, const Kept&) = default;
+};
+
+std::set<Kept> kept_in(const FoundScalers& scalers) {
+  std::set<Kept> kept;
+  for (const FoundScaler& scaler : scalers) kept.insert({scaler.dialect->name, scaler.place});
+  return kept;
+}
+
+bool keeps(const Trainer& trainer, const Kept& kept) {
+  if (!trainer.dialect.empty()) return kept.dialect == trainer.dialect;
+  return !trainer.places.empty() && kept.dialect == trainer.keeps &&
+         std::ranges::any_of(trainer.places, [&](const KeptAt& place) { return place.trainer == kept.place; });
 }
 
 bool is_one_of(std::string_view text, std::string_view words) {
@@ -91,10 +106,11 @@ bool applies(const Resume& row, bool has_scaler) {
 }  // namespace
 
 std::vector<SeenTrainer> trainers_of(const Tree& tree, const FileContext& file, const FoundScalers& scalers) {
+  const std::set<Kept> kept = kept_in(scalers);
   std::vector<SeenTrainer> seen;
   for (const Trainer* trainer : trainers()) {
     if (trainer->resumes.empty()) continue;
-    const bool holds = std::ranges::any_of(scalers, [&](const FoundScaler& one) { return keeps(*trainer, one); });
+    const bool holds = std::ranges::any_of(kept, [&](const Kept& one) { return keeps(*trainer, one); });
     const bool is_trainers = holds || is_marked(tree, *trainer, file.name);
     std::vector<const Resume*> rows;
     for (const Resume& row : trainer->resumes) {

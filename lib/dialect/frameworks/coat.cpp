@@ -48,6 +48,7 @@ constinit const Dialect coat_moments = {
     .kind = "fp8",
     .framework = "COAT's FP8 AdamW",
     .find_in = find_in_coat,
+    .telling_word = coat_names[0],
     .fp8 = {coat_conventions},
 };
 

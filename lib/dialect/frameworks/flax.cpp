@@ -141,6 +141,7 @@ constinit const Dialect flax_fp8 = {
     .framework = "flax's FP8 operations",
     .form = Form::map,
     .find_in = find_fp8,
+    .telling_word = fp8_fields[0],
     .fp8 = {flax_fp8_conventions, "flax_fp8", flax_next_scale, HistoryResize::entry_age, is_fp8_item, flax_format_max},
 };
 

@@ -134,6 +134,7 @@ constinit const Dialect keras_variables = {
     .framework = "Keras's LossScaleOptimizer",
     .form = Form::map,
     .find_in = find_optimizer,
+    .telling_word = "inner_optimizer",
     .growth = Growth::when_equal,
     .settings = keras_settings,
     .policies = keras_policies,
@@ -160,6 +161,7 @@ constinit const Dialect keras_float8 = {
     .framework = "Keras's float8 layers",
     .form = Form::map,
     .find_in = find_float8,
+    .telling_word = variables_key,
     .configuration = &keras_configuration,
     .fp8 = {keras_fp8_conventions, "keras_fp8", flax_next_scale},
 };

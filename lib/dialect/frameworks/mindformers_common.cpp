@@ -61,6 +61,7 @@ constinit const Dialect mindformers_common_part = {
     .framework = "mindformers",
     .form = Form::part,
     .find_in = find_in_mindformers_common,
+    .telling_word = "step_num",
     .growth = Growth::not_stored,
     .settings = mindformers_common_settings,
     .no_policy = mindformers_common_no_policy,

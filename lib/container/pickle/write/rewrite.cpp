@@ -16,6 +16,7 @@
 #include "lib/container/pickle/write/detach_storage.hpp"
 #include "lib/container/pickle/write/encode.hpp"
 #include "lib/container/pickle/write/frame.hpp"
+#include "lib/container/pickle/write/holders.hpp"
 #include "lib/container/pickle/write/memo.hpp"
 #include "lib/container/pickle/write/memo_room.hpp"
 #include "lib/container/pickle/write/new_pickle.hpp"
@@ -24,61 +25,6 @@
 
 namespace tare {
 namespace {
-
-/// How many slots of the tree hold each node. No recursion; every node is looked at once. A tree has millions of nodes:
-/// of what is held, a bit tells that it is, and one that it is again.
-class Holders {
- public:
-  explicit Holders(const Tree& tree)
-      : tree_(tree),
-        held_(tree.size()),
-        held_again_(tree.size()),
-        read_(tree.bytes().size() + 1),
-        read_again_(tree.bytes().size() + 1) {
-    std::vector<NodeId> open{tree.root};
-    hold(tree.root);
-    while (!open.empty()) {
-      const NodeId node = open.back();
-      open.pop_back();
-      for (const auto children : {tree.items(node), tree.parts(node)}) {
-        for (const NodeId child : children) {
-          if (child != nowhere && hold(child)) open.push_back(child);
-        }
-      }
-    }
-  }
-
-  void require_one(NodeId node, const NodeChange& change) const {
-    if (held_again_[node]) refuse(change);
-  }
-  /// The same for all nodes that were read from one opcode.
-  void require_one_at(Span place, const NodeChange& change) const {
-    if (place.offset < read_again_.size() && read_again_[place.offset]) refuse(change);
-  }
-
- private:
-  /// Whether it is held for the first time.
-  bool hold(NodeId node) {
-    const std::uint64_t begin = std::min<std::uint64_t>(tree_.span(node).offset, read_.size() - 1);
-    mark(read_, read_again_, begin);
-    return mark(held_, held_again_, node);
-  }
-  /// Whether it was not marked before.
-  static bool mark(std::vector<bool>& once, std::vector<bool>& again, std::uint64_t index) {
-    if (once[index]) again[index] = true;
-    const bool is_new = !once[index];
-    once[index] = true;
-    return is_new;
-  }
-  [[noreturn]] static void refuse(const NodeChange& change) {
-    throw Error(Status::refused, change.meaning + ": another place of the file shares that very value",
-                "changing it here would change it there: separate them in the framework first");
-  }
-
-  const Tree& tree_;
-  std::vector<bool> held_, held_again_;  ///< by node
-  std::vector<bool> read_, read_again_;  ///< by where the opcode begins
-};
 
 std::int64_t growth(const std::vector<Replacement>& replacements) {
   std::int64_t sum = 0;
