@@ -70,19 +70,21 @@ std::string names_of(const PointerRead& choice, const std::vector<PointerRead>& 
   return fmt::format("{}", fmt::join(names, " or "));
 }
 
-void require_inside(const Files& files, const std::string& directory, const PointerRead& reading) {
+/// Why nothing can be resumed from what a pointer names; nothing where something can.
+std::optional<Error> problem_of(const Files& files, const std::string& directory, const PointerRead& reading) {
   constexpr const char* hint = "give the checkpoint itself";
   const std::string file = fmt::format("{}/{}", directory, reading.pointer->file);
   if (!reading.target || !is_plain_relative(*reading.target)) {
-    throw Error(Status::refused, fmt::format("{} names '{}', which is nothing beside it", file, reading.text), hint);
+    return Error(Status::refused, fmt::format("{} names '{}', which is nothing beside it", file, reading.text), hint);
   }
   const std::string path = directory + "/" + *reading.target;
   if (const FileType type = files.type(path); type != FileType::folder && type != FileType::file) {
-    throw Error(Status::not_found, fmt::format("{} names {}, which is not there", file, *reading.target), hint);
+    return Error(Status::not_found, fmt::format("{} names {}, which is not there", file, *reading.target), hint);
   }
   if (!files.is_inside(path, directory)) {
-    throw Error(Status::refused, fmt::format("{} names {}, a link out of the run", file, *reading.target), hint);
+    return Error(Status::refused, fmt::format("{} names {}, a link out of the run", file, *reading.target), hint);
   }
+  return std::nullopt;
 }
 
 std::string condition_of(const PointerRead& reading) {
@@ -121,13 +123,18 @@ std::optional<std::string> by_pointer(const Files& files, const std::string& dir
   const std::vector<PointerRead> readings = readings_of(files, directory);
   if (readings.empty()) return std::nullopt;
   const PointerRead& choice = chosen(files, directory, readings);
-  require_inside(files, directory, choice);
+  if (const auto problem = problem_of(files, directory, choice)) throw *problem;
   findings.push_back({Severity::note, "run-directory",
                       fmt::format("a run: {} is what {} resumes from{} ({})", *choice.target,
                                   names_of(choice, readings), condition_of(choice), choice.pointer->file),
                       "", ""});
   tell_of_others(choice, readings, findings);
   return choice.target;
+}
+
+std::optional<Error> pointer_problem(const Files& files, const std::string& directory) {
+  const std::vector<PointerRead> readings = readings_of(files, directory);
+  return readings.empty() ? std::nullopt : problem_of(files, directory, chosen(files, directory, readings));
 }
 
 }  // namespace tare

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/error.hpp"
 #include "lib/base/files.hpp"
 #include "lib/base/finding.hpp"
 
@@ -17,5 +18,8 @@ std::optional<std::string> pointer_text(const Source& file);
 /// The folder or file below `directory` that a trainer's pointer names; says in `findings` whose. Nothing where none is
 /// there. Throws `refused` for what is no plain name of something inside, `not_found` for what is not there.
 std::optional<std::string> by_pointer(const Files& files, const std::string& directory, std::vector<Finding>& findings);
+
+/// What by_pointer throws; nothing where it throws nothing.
+std::optional<Error> pointer_problem(const Files& files, const std::string& directory);
 
 }  // namespace tare

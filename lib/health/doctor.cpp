@@ -13,6 +13,7 @@
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/listing.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/run_pointers.hpp"
 #include "lib/container/sniff.hpp"
 #include "lib/health/advice.hpp"
 #include "lib/health/look.hpp"
@@ -138,6 +139,7 @@ class Examiner {
       const bool is_none = is_other_format || error.status == Status::corrupt || error.status == Status::refused;
       if (is_none && is_source(trace, path)) return {};
       if (error.status == Status::io && has_checkpoints_of(trace, path)) return {true, {}, told_once(trace, error)};
+      if (const auto problem = lost_pointer(path)) return {true, {}, {told("pointer-astray", problem->what(), path)}};
       if (is_unfinished_save(path)) return {true, {}, {told("incomplete-checkpoint", error.what(), path)}};
       const bool is_damaged = is_damaged_checkpoint(path, error);
       if (is_damaged && has_others(trace, path)) return {true, {}, {told("file-not-read", error.what(), path)}};
@@ -145,6 +147,12 @@ class Examiner {
       if (is_damaged || (!is_other_format && !is_log(path, options_.trace))) throw;
       return {false, error.what(), {}};
     }
+  }
+
+  /// Of a run whose framework would resume from what its pointer names, whichever saves are there.
+  [[nodiscard]] std::optional<Error> lost_pointer(const std::string& path) const {
+    const Files& files = *options_.trace.files;
+    return files.type(path) == FileType::folder ? pointer_problem(files, path) : std::nullopt;
   }
 
   /// A folder with parts of a checkpoint, and not the file that they are opened by.

@@ -215,6 +215,8 @@ constexpr auto table = std::to_array<Rule>({
     {"rank-missing", Severity::error, LooksAt::files, "ranks without a file", complete},
     {"incomplete-checkpoint", Severity::error, LooksAt::files, "its save never finished, or files are missing",
      complete},
+    {"pointer-astray", Severity::error, LooksAt::files, "the run's pointer names a save that is not there",
+     "No resume finds a checkpoint by it: let it name one that is there, `tare ls RUN` lists them"},
     {"file-not-read", Severity::error, LooksAt::files, "a file of the set cannot be read",
      "Take another copy of it, or resume from another checkpoint: `tare timeline RUN` lists them"},
     {"item-not-read", Severity::error, LooksAt::files, "an item of a checkpoint cannot be read", complete},

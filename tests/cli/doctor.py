@@ -247,6 +247,30 @@ def missing_files(tare, corpus, scratch):
                 yield f"{place} without {taken}: exit {tare('doctor', folder).code}, so that no job script stops"
 
 
+# A run's pointer, what it says in place of the save that is there, and what the doctor makes of it.
+POINTERS = [
+    ("deepspeed/zero1_1rank/ckpt", "latest", None, set()),
+    ("deepspeed/zero1_1rank/ckpt", "latest", "global_step99", {"pointer-astray"}),
+    ("deepspeed/zero1_1rank/ckpt", "latest", "../elsewhere", {"pointer-astray"}),
+    ("megatron/torch_tp2_pp2/ckpt", "latest_checkpointed_iteration.txt", "900", {"pointer-astray"}),
+]
+
+
+def astray(tare, corpus, scratch):
+    """Good saves beside a pointer that names none of them: the framework resumes from nothing, so the run is not well."""
+    for number, (place, pointer, says, wanted) in enumerate(POINTERS):
+        run = scratch / f"astray{number}"
+        shutil.copytree(corpus / place, run)
+        save = next(path for path in sorted(run.iterdir()) if path.is_dir())
+        shutil.copytree(save, run / re.sub(r"\d+$", lambda step: str(int(step[0]) * 2).zfill(len(step[0])), save.name))
+        if says is not None:
+            (run / pointer).write_text(says)
+        done = tare("doctor", run, "--json")
+        told = {f["code"] for f in done.json()["findings"]} & {"pointer-astray", "file-not-read"}
+        if (told, done.code) != (wanted, 1 if wanted else 0):
+            yield f"{place}, {pointer}: {says}: {told}, exit {done.code}; wanted {wanted}"
+
+
 def far_apart(tare, corpus, scratch):
     """A GAN's two scalers: told from 2^10 on, and not before."""
     gan = scratch / "gan.pt"
@@ -334,6 +358,7 @@ def main():
                     *fp8_run(tare, options.corpus, pathlib.Path(folder)),
                     *broken_newest(tare, options.corpus, pathlib.Path(folder)), *markers(tare, options.corpus, pathlib.Path(folder)),
                     *missing_files(tare, options.corpus, pathlib.Path(folder)),
+                    *astray(tare, options.corpus, pathlib.Path(folder)),
                     *without_scale(tare, pathlib.Path(folder)),
                     *pictures(tare, options.cases, pathlib.Path(folder)),
                     *simulations(tare, options.cases)]
