@@ -202,8 +202,8 @@ Changes::Seen wait(Changes& changes, const Watch& watch, const WatchVerbOptions&
 
 /// Whoever looks once is told how the run stands; checkpoints that settle meanwhile are part of it.
 bool is_of_course(const WatchEvent& event) {
-  using What = WatchEvent::What;
-  return event.what == What::scale || event.what == What::restart || event.what == What::checkpoint;
+  using enum WatchEvent::What;
+  return event.what == scale || event.what == restart || event.what == checkpoint;
 }
 
 int follow(const WatchVerbOptions& options, Watch& watch, Teller& teller, EndingSignals& signals,
