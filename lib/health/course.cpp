@@ -61,7 +61,9 @@ class CourseReader {
     if (is_rounded(step)) scale_.reset();
     const TraceStep rest = once_.rest_of(step);
     if (rest.span > 0) {
-      take(step, stretch_of(rest, reach_of(step)));
+      Stretch stretch = stretch_of(rest, reach_of(step));
+      stretch.is_rest = rest.span < step.span && stretch.kind == StretchKind::clean;
+      take(step, stretch);
     } else {
       last_step_ = step.step;
     }
@@ -115,6 +117,7 @@ class CourseReader {
     whole.at_told += stretch.at_told;
     whole.overflows += stretch.overflows;
     whole.after = stretch.after;
+    whole.is_rest = false;
     whole.is_fatal = whole.is_fatal || stretch.is_fatal;
     if (stretch.last_step) whole.last_step = stretch.last_step;
   }
@@ -134,6 +137,7 @@ class CourseReader {
     stretch.after = step.after.value_or(stretch.before);
     stretch.grew_before = scale_ && stretch.before > *scale_;
     stretch.steps = covered_by(step);
+    stretch.is_top_told = stretch.steps == 1 || step.scale || (scale_ && !came_down(step));
     if (step.scale || step.after) stretch.at_told = stretch.steps;
     stretch.is_fatal = step.fatal;
     const std::int64_t distance = step.step && last_step_ ? *step.step - *last_step_ : 0;
@@ -224,24 +228,31 @@ class CourseReader {
     return first.before >= least_usual_start;
   }
 
+  /// Nothing lies between but the rest of a report, which may as well stand before its overflows.
   [[nodiscard]] bool joins(std::size_t i) const {
     const auto& all = course_.stretches;
-    if (course_.falls.empty() || course_.falls.back().last + 1 != i) return false;
-    return all[i].is_adjacent && !all[i].grew_before && all[i].first.segment == all[i - 1].first.segment;
-  }
-
-  void extend(Fall& fall, std::size_t i) {
-    const Stretch& stretch = course_.stretches[i];
-    fall.last = i;
-    fall.overflows += stretch.overflows;
-    fall.steps += stretch.kind == StretchKind::mixed ? steps_in_fall(fall, stretch) : stretch.steps;
-    fall.bottom = stretch.after;
-    fall.is_fatal = fall.is_fatal || stretch.is_fatal;
+    if (course_.falls.empty()) return false;
+    const std::size_t last = course_.falls.back().last;
+    const bool is_next = last + 1 == i || (last + 2 == i && all[i - 1].is_rest && all[i - 1].is_adjacent);
+    return is_next && all[i].is_adjacent && !all[i].grew_before && !all[i].is_level() && !all[last].is_level() &&
+           all[i].first.segment == all[last].first.segment;
   }
 
   /// Of an interval at either end of a fall only the overflows need be part of it.
-  static std::uint64_t steps_in_fall(const Fall& fall, const Stretch& stretch) {
-    return fall.steps == 0 ? stretch.overflows : stretch.steps;
+  void extend(Fall& fall, std::size_t i) {
+    const Stretch& stretch = course_.stretches[i];
+    const bool begins = fall.overflows == 0;
+    const std::uint64_t rest = !begins && fall.last + 1 < i ? course_.stretches[i - 1].steps : 0;
+    if (!begins) fall.steps += clean_behind_ + (rest_may_lie_before_ ? 0 : rest);
+    fall.steps += stretch.overflows;
+    fall.most_steps += rest + stretch.steps;
+    clean_behind_ = begins ? 0 : stretch.steps - stretch.overflows;
+    rest_may_lie_before_ = (begins || (rest_may_lie_before_ && rest == 0)) && stretch.kind == StretchKind::overflow;
+    fall.last = i;
+    fall.overflows += stretch.overflows;
+    fall.bottom = stretch.after;
+    fall.clean_after = 0;
+    fall.is_fatal = fall.is_fatal || stretch.is_fatal;
   }
 
   /// Overflows at one scale before it went down.
@@ -304,6 +315,8 @@ class CourseReader {
   std::optional<std::int64_t> last_step_;
   std::uint64_t unscaled_ = 0;  ///< steps of which no scale is known
   bool is_by_sample_ = false;
+  std::uint64_t clean_behind_ = 0;    ///< of the interval that the last fall ends in: its own, if the fall goes on
+  bool rest_may_lie_before_ = false;  ///< the last fall began in the report that it has come to
 };
 
 }  // namespace

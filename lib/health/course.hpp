@@ -48,13 +48,19 @@ struct Stretch {
   bool is_adjacent = true;      ///< no step lies unseen between it and the stretch before, as far as is told
   bool is_told = true;          ///< overflows are told, not only shown by the scale's fall
   bool is_fatal = false;        ///< the run ended with it
+  bool is_top_told = true;      ///< else `before` is the least that it can have been
+  bool is_rest = false;  ///< of a report whose overflows were told before it: as well they may lie behind these steps
+
+  /// An interval that hides a growth, or overflows that a hysteresis takes: it leaves the scale where it was.
+  [[nodiscard]] bool is_level() const { return kind == StretchKind::mixed && before == after && after > usual_floor; }
 };
 
 /// Overflows that follow each other without a growth between them.
 struct Fall {
   std::size_t first = 0, last = 0;  ///< indices into Course::stretches
   std::uint64_t overflows = 0;      ///< at least
-  std::uint64_t steps = 0;          ///< from the first of them to the last
+  std::uint64_t steps = 0;          ///< from the first of them to the last, at least
+  std::uint64_t most_steps = 0;     ///< the same, with all of the intervals that it begins and ends in
   double top = 0, bottom = 0;       ///< the scale before and after
   std::uint64_t clean_after = 0;    ///< clean steps that follow, as far as is told
   bool is_at_start = false;         ///< of the run, before any window without overflow

@@ -17,8 +17,9 @@ constexpr double least_octaves_to_floor = 3;
 
 bool is_search(const Examination& run, const Fall& fall) {
   const Thresholds& limits = run.thresholds;
-  if (!fall.is_at_start || fall.is_fatal || fall.octaves() > limits.search_halvings || fall.octaves() < 1) return false;
   const bool has_settled = static_cast<double>(fall.clean_after) >= limits.search_clean_steps;
+  if (!fall.is_at_start || fall.is_fatal || fall.octaves() < 1) return false;
+  if (fall.octaves() > limits.search_halvings && !has_settled) return false;
   return fall.bottom >= limits.search_least_scale || (has_settled && fall.bottom >= limits.collapse_low_scale);
 }
 
@@ -51,7 +52,7 @@ std::size_t top_of_way_down(const Examination& run, std::size_t begin, std::size
   std::size_t top = bottom;
   for (std::size_t i = bottom; i-- > begin;) {
     const bool is_rest = all[i].kind == StretchKind::clean && static_cast<double>(all[i].steps) > clean;
-    if (all[i + 1].grew_before || all[i].after > all[i].before || is_rest) break;
+    if (all[i + 1].grew_before || all[i].after > all[i].before || is_rest || all[i].is_level()) break;
     if (all[i].kind != StretchKind::clean) top = i;
   }
   return top;
@@ -83,12 +84,19 @@ Overflows overflows_of(const Course& course, const Fall& fall) {
   return overflows;
 }
 
+/// "from 65536.0", or what it was at least where nothing told it before the first overflow.
+std::string from_text(const Course& course, const Fall& fall) {
+  const bool is_told = course.stretches[fall.first].is_top_told;
+  return fmt::format("from {}{}", is_told ? "" : "at least ", float_text(fall.top));
+}
+
 std::string fall_text(const Course& course, const Fall& fall) {
   const bool is_counted = course.stretches[fall.first].first.step.has_value();
-  const char* few = !is_counted ? " without a growth between them" : fall.is_in_a_row() ? " in a row" : "";
-  return fmt::format("{}{} took the scale from {} to {}{}", overflows_of(course, fall).text(), few,
-                     float_text(fall.top), float_text(fall.bottom),
-                     course.stretches[fall.last].is_fatal ? ", where the run ended" : "");
+  const std::string few = !is_counted                         ? " without a growth between them"
+                          : fall.overflows == fall.most_steps ? " in a row"
+                                                              : fmt::format(" within {} steps", fall.most_steps);
+  return fmt::format("{}{} took the scale {} to {}{}", overflows_of(course, fall).text(), few, from_text(course, fall),
+                     float_text(fall.bottom), course.stretches[fall.last].is_fatal ? ", where the run ended" : "");
 }
 
 Symptom symptom_of(const Examination& run, std::string_view code, const Fall& fall, std::string message) {
@@ -219,12 +227,13 @@ void look_for_search(const Examination& run, std::vector<Symptom>& found) {
     last = &fall;
   }
   if (first == nullptr) return;
-  found.push_back({"initial-search",
-                   fmt::format("the run began with {} that took the scale from {} to {}: dynamic scaling looks for its "
-                               "scale so",
-                               overflows.text(), float_text(first->top), float_text(last->bottom)),
-                   run.course.stretches[first->first].first,
-                   {{"overflows", static_cast<double>(overflows.count)}, {"from", first->top}, {"to", last->bottom}}});
+  found.push_back(
+      {"initial-search",
+       fmt::format("the run began with {} that took the scale {} to {}: dynamic scaling looks for its scale "
+                   "so",
+                   overflows.text(), from_text(run.course, *first), float_text(last->bottom)),
+       run.course.stretches[first->first].first,
+       {{"overflows", static_cast<double>(overflows.count)}, {"from", first->top}, {"to", last->bottom}}});
 }
 
 void look_for_falling(const Examination& run, std::vector<Symptom>& found) {
