@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <iterator>
 #include <map>
 #include <sstream>
@@ -24,9 +25,23 @@ bool any_command(const CLI::App*) {
   return true;
 }
 
+/// "--at=" gives the empty text, as an unset variable in --at="$AT" does: in two words here, as CLI11 would take the
+/// next word for its value, a path or a command.
+std::vector<std::string> with_empty_values_apart(std::span<char* const> words) {
+  std::vector<std::string> apart;
+  bool has_options = true;
+  for (const std::string_view word : words) {
+    has_options = has_options && word != "--";
+    const bool is_empty = has_options && word.starts_with("--") && word.find('=') == word.size() - 1;
+    apart.emplace_back(word.substr(0, word.size() - (is_empty ? 1 : 0)));
+    if (is_empty) apart.emplace_back();
+  }
+  return apart;
+}
+
 /// `tare help edit` asks what `tare edit --help` does. CLI11 wants the words without the program's, the last one first.
 std::vector<std::string> reversed(std::span<char* const> words) {
-  std::vector<std::string> reversed(words.begin(), words.end());
+  std::vector<std::string> reversed = with_empty_values_apart(words);
   if (!reversed.empty() && reversed.front() == "help") {
     reversed.erase(reversed.begin());
     reversed.emplace_back("--help");
@@ -123,8 +138,9 @@ int tell_of_words(const CLI::App& app, const CLI::ParseError& error) {
     return exit_usage;
   }
   if (write_to(stdout, out.str())) return exit_done;
-  const bool has_reader = errno != EPIPE;
-  if (has_reader) Terminal().say(fmt::format("tare: standard output: {}", std::generic_category().message(errno)));
+  const int reason = errno;  // a Terminal looks what stdout is, and leaves an errno of its own
+  const bool has_reader = reason != EPIPE;
+  if (has_reader) Terminal().say(fmt::format("tare: standard output: {}", std::generic_category().message(reason)));
   return exit_failed;
 }
 
@@ -133,6 +149,20 @@ const CLI::Validator& not_empty() {
   static const CLI::Validator words(
       [](const std::string& given) { return std::string(given.empty() ? "is empty" : ""); }, "");
   return words;
+}
+
+/// CLI11's own tells of the greatest double.
+const CLI::Validator& at_least_one() {
+  static const CLI::Validator number(
+      [](const std::string& given) {
+        std::size_t value = 0;
+        const char* const end = given.data() + given.size();
+        const bool is_number = std::from_chars(given.data(), end, value).ptr == end;
+        return is_number && value > 0 ? std::string()
+                                      : fmt::format("must be 1 or more{}{}", given.empty() ? "" : ", not ", given);
+      },
+      "");
+  return number;
 }
 
 /// An option as CLI11 has it, of a kind for each kind of target.
@@ -152,7 +182,7 @@ struct Adder {
     return app.add_option(option.names, *texts, option.purpose)->check(not_empty());
   }
   CLI::Option* operator()(std::size_t* number) const {
-    return app.add_option(option.names, *number, option.purpose)->check(CLI::PositiveNumber);
+    return app.add_option(option.names, *number, option.purpose)->check(at_least_one());
   }
   CLI::Option* operator()(const Within& number) const {
     return app.add_option_function<std::int64_t>(option.names, number.set, option.purpose)

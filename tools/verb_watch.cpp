@@ -6,13 +6,18 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/base/open_metrics.hpp"
+#include "lib/base/own_content.hpp"
 #include "lib/base/text.hpp"
 #include "lib/codec/new_file.hpp"
 #include "lib/report/watch.hpp"
@@ -235,8 +240,34 @@ int follow(const WatchVerbOptions& options, Watch& watch, Teller& teller, Ending
   }
 }
 
+/// Two names of one file, or of one that will be.
+bool is_same(const std::string& path, const std::string& other) {
+  std::error_code error;
+  return path == other || std::filesystem::equivalent(path, other, error);
+}
+
+/// What a slip of the hand names (a log, a checkpoint, the PATH behind an option that was left without its value) is
+/// neither replaced nor appended to.
+void require_own_file(const WatchVerbOptions& options, const std::string& path, std::string_view beginning,
+                      std::string_view content) {
+  if (path.empty()) return;
+  if (std::ranges::any_of(options.paths, [&](const std::string& watched) { return is_same(path, watched); })) {
+    throw Error(Status::refused, path + ": is what is watched", "name another file to write to");
+  }
+  require_own_content(path, beginning, content);
+}
+
+void require_own_files(const WatchVerbOptions& options) {
+  require_own_file(options, options.metrics, OpenMetrics::beginning, "tare's metrics");
+  require_own_file(options, options.json_lines, watch_line_beginning, "lines of tare watch");
+  if (!options.metrics.empty() && is_same(options.metrics, options.json_lines)) {
+    throw Error(Status::refused, options.metrics + ": is to hold metrics and lines", "name two files");
+  }
+}
+
 int watch(const Terminal& terminal, const WatchVerbOptions& options) {
   for (const std::string& path : options.paths) require_local(path);
+  require_own_files(options);
   EndingSignals signals;
   Watch watch(options.paths, watch_options(terminal, options, signals));
   Teller teller(terminal, options);
@@ -251,24 +282,27 @@ Verb watch_verb() {
   return {
       .name = "watch",
       .purpose = "Follow a run that is under way: tell what changes, and what goes wrong",
-      .options = {{"PATH", &options->paths, "The run's folder, or its logs and event files", Presence::required},
-                  {"--fail-on",
-                   OneOf{"SEVERITY",
-                         {"error", "warning", "never"},
-                         [options](const std::string& word) { options->fail_on = word; }},
-                   "End with exit 1 at a finding that is that grave: error (unless said otherwise), warning or never"},
-                  {"--metrics", &options->metrics, "Write how the run stands to a file, as OpenMetrics has it"},
-                  {"--json-lines", &options->json_lines, "Append what happens to a file, a line of JSON each"},
-                  {"--json", &options->json, "Tell what happens in lines of JSON (schema tare.watch/1)"},
-                  {"--interval", Within{1, longest, [options](std::int64_t value) { options->interval = value; }},
-                   "Seconds between two looks at least; 2 unless said otherwise"},
-                  {"--settle", Within{0, longest, [options](std::int64_t value) { options->settle = value; }},
-                   "Seconds that a checkpoint must be left alone before it is read; 5 unless said otherwise"},
-                  {"--poll", &options->polls, "Look every so often, and do not trust the kernel to tell of changes"},
-                  {"--once", &options->once, "Look once, as a timer has it, and end"},
-                  {"--threshold", &options->thresholds,
-                   "NAME=NUMBER: where a rule draws its line, as doctor --rules lists them"},
-                  {"--tag", &options->tag, "The series that is the scale, where there are several"}},
+      .options =
+          {{"PATH", &options->paths, "The run's folder, or its logs and event files", Presence::required},
+           {"--fail-on",
+            OneOf{"SEVERITY",
+                  {"error", "warning", "never"},
+                  [options](const std::string& word) { options->fail_on = word; }},
+            "End with exit 1 at a finding that is that grave: error (unless said otherwise), warning or never"},
+           {"--metrics", &options->metrics,
+            "Write how the run stands to a file, as OpenMetrics has it; one that holds anything else is refused"},
+           {"--json-lines", &options->json_lines,
+            "Append what happens to a file, a line of JSON each; one that holds anything else is refused"},
+           {"--json", &options->json, "Tell what happens in lines of JSON (schema tare.watch/1)"},
+           {"--interval", Within{1, longest, [options](std::int64_t value) { options->interval = value; }},
+            "Seconds between two looks at least; 2 unless said otherwise"},
+           {"--settle", Within{0, longest, [options](std::int64_t value) { options->settle = value; }},
+            "Seconds that a checkpoint must be left alone before it is read; 5 unless said otherwise"},
+           {"--poll", &options->polls, "Look every so often, and do not trust the kernel to tell of changes"},
+           {"--once", &options->once, "Look once, as a timer has it, and end"},
+           {"--threshold", &options->thresholds,
+            "NAME=NUMBER: where a rule draws its line, as doctor --rules lists them"},
+           {"--tag", &options->tag, "The series that is the scale, where there are several"}},
       .closing_words =
           "Logs are read as they grow, through rotation, truncation and restarts; network file systems are polled.\n"
           "SIGINT, SIGTERM and SIGHUP end it with exit 0, but for those that were ignored when it began (nohup).\n"

@@ -14,6 +14,9 @@ namespace tare {
 /// Families of samples that all bear the label `run`.
 class OpenMetrics {
  public:
+  /// What all of tare's begin with.
+  static constexpr std::string_view beginning = "# TYPE tare_";
+
   explicit OpenMetrics(std::string_view run) : run_(label(run)) {}
 
   /// A label's value, escaped.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lib/base/open_metrics.hpp"
+#include "lib/base/own_content.hpp"
 #include "lib/codec/new_file.hpp"
 
 namespace tare::monitor {
@@ -51,6 +52,7 @@ void MetricsFile::write(const ObservedStep& step) {
   if (!step.gradients.empty()) add_layers(metrics, step.gradients);
   metrics.findings(step.findings);
   const std::string text = metrics.take();
+  require_own_content(path(), OpenMetrics::beginning, "tare's metrics");
   write_whole_file(path(), std::as_bytes(std::span(text)));
 }
 

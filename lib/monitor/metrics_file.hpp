@@ -5,7 +5,7 @@
 
 namespace tare::monitor {
 
-/// A whole file at any time: written beside it and renamed.
+/// A whole file at any time: written beside it and renamed. One that holds something else than metrics of tare's stays.
 class MetricsFile : public Sink {
  public:
   using Sink::Sink;

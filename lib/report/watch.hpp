@@ -8,6 +8,9 @@
 
 namespace tare {
 
+/// What every line begins with.
+constexpr std::string_view watch_line_beginning = R"({"schema":"tare.watch/)";
+
 /// Now, in UTC, as RFC 3339 has it.
 std::string watch_time();
 

@@ -140,6 +140,15 @@ def told_to_who_left(tare, scaler):
                 yield f"{name}, and nobody reads it: exit {done.returncode}, {done.stderr}"
 
 
+def help_on_a_full_disk(tare):
+    """What is asked of the command itself names what was wrong, as its verbs do, not what was looked at since."""
+    for words in ("--help",), ("--version",), ("edit", "--help"), ("manual",):
+        with open("/dev/full", "wb") as stdout:
+            done = subprocess.run([tare.binary, *words], stdout=stdout, stderr=subprocess.PIPE, text=True)
+        if done.returncode != FAILED or "No space left on device" not in done.stderr:
+            yield f"{words} on a full disk: exit {done.returncode}, {done.stderr}"
+
+
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--tare", required=True)
@@ -151,6 +160,7 @@ def main():
         for name, case in cases.items():
             failures += check(tare, scaler, name, case, is_change)
     failures += told_to_who_left(tare, scaler)
+    failures += help_on_a_full_disk(tare)
     for failure in failures:
         print(f"falls short: {failure}")
     print(f"{len(CHANGES) + len(ANSWERS)} commands with {len(list(breakages()))} kinds of broken streams, "

@@ -265,6 +265,39 @@ def usage(tare, scratch):
         yield f"looking once at a file without a whole line: exit {done.returncode}, {done.stdout[-300:]!r}"
 
 
+def others_files(tare, corpus, scratch):
+    """Where a slip names a log, a checkpoint or what is watched, it is refused, and the file as before."""
+    folder = scratch / "others"
+    run = folder / "run"
+    run.mkdir(parents=True)
+    contents = {"log": b"loss scale: 65536.0\n", "state": pathlib.Path(corpus, "torch/scaler-file-t2.15/scaler.pt").read_bytes(),
+                "metrics of others": b"# TYPE node_load1 gauge\n", "lines of others": b'{"schema":"acme.watch/1"}\n'}
+    for name, content in contents.items():
+        for option in "--metrics", "--json-lines":
+            for words in ([option, "it", "run"], [f"{option}=", "it", "run"]):
+                (folder / "it").write_bytes(content)
+                done = subprocess.run([tare, "watch", "--once", *words], cwd=folder, capture_output=True, timeout=PATIENCE_S)
+                if done.returncode not in (2, 4) or done.stdout or (folder / "it").read_bytes() != content:
+                    yield f"{name}: {words} gives exit {done.returncode}, {done.stderr[-300:]!r}"
+    (run / "train.log").touch()
+    same = {"the log that is watched": (["run/train.log"], ["--metrics", "run/../run/train.log"]),
+            "its lines in it": (["run/train.log"], ["--json-lines", "run/train.log"]),
+            "metrics among lines": (["run"], ["--metrics", "new", "--json-lines", "new"])}
+    for name, (paths, words) in same.items():
+        done = subprocess.run([tare, "watch", "--once", *words, *paths], cwd=folder, capture_output=True, timeout=PATIENCE_S)
+        if done.returncode != 4 or (run / "train.log").stat().st_size or (folder / "new").exists():
+            yield f"{name}: exit {done.returncode}, {done.stderr[-300:]!r}"
+    for option, other in ("--metrics", "--json-lines"), ("--json-lines", "--metrics"):
+        (folder / "it").write_bytes(b"")
+        for _ in range(2):
+            done = subprocess.run([tare, "watch", "--once", option, "it", "run"], cwd=folder, capture_output=True, timeout=PATIENCE_S)
+            if done.returncode:
+                yield f"{option} on an empty file, and then on its own: {done.stderr[-300:]!r}"
+        done = subprocess.run([tare, "watch", "--once", other, "it", "run"], cwd=folder, capture_output=True, timeout=PATIENCE_S)
+        if done.returncode != 4:
+            yield f"{other} on a file of {option}: exit {done.returncode}"
+
+
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("tare", "corpus"):
@@ -274,7 +307,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         problems = [*follows(tare, scratch), *fails(tare, scratch), *checkpoints(tare, options.corpus, scratch),
-                    *reads_once(tare, scratch), *ignored_signals(tare, scratch), *usage(tare, scratch)]
+                    *reads_once(tare, scratch), *ignored_signals(tare, scratch), *usage(tare, scratch), *others_files(tare, options.corpus, scratch)]
     print("\n".join(problems) or "what happens to a run is told, once, and as it happens")
     return 1 if problems else 0
 

@@ -54,3 +54,17 @@ TEST_CASE("a layer of which nothing is known hides none of those behind it from 
   CHECK(text.find("second") == std::string::npos);
   CHECK(text.find(",layer=\"third\"} 0.5\n") != std::string::npos);
 }
+
+TEST_CASE("a monitor whose metrics are to go where a checkpoint lies leaves that as it is") {
+  std::string folder = (std::filesystem::temp_directory_path() / "tare-test-XXXXXX").string();
+  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  const std::string path = folder + "/a.pt";
+  std::ofstream(path) << "PK\x03\x04";
+  MetricsFile file(path);
+  file.take(ObservedStep());
+  std::ifstream kept(path);
+  const std::string text{std::istreambuf_iterator<char>(kept), {}};
+  std::filesystem::remove_all(folder);
+  CHECK(text == "PK\x03\x04");
+  CHECK(file.failure().find("something else than tare's metrics") != std::string::npos);
+}
