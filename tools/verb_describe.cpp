@@ -6,6 +6,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
 #include "tools/describe/describe.hpp"
+#include "tools/describe/whole.hpp"
 #include "tools/verb.hpp"
 
 using namespace tare;
@@ -43,7 +44,7 @@ Verb completion_verb(const Verb& command) {
           "  tare completion fish >~/.config/fish/completions/tare.fish",
       .run =
           [&command, shell](const Terminal& terminal) {
-            terminal.answer(scripts.at(*shell)(command));
+            terminal.answer(scripts.at(*shell)(whole(command)));
             return exit_done;
           },
   };
@@ -61,7 +62,7 @@ Verb manual_verb(const Verb& command) {
           "  tare manual >tare.1",
       .run =
           [&command, name](const Terminal& terminal) {
-            terminal.answer(page_named(command, *name));
+            terminal.answer(page_named(whole(command), *name));
             return exit_done;
           },
   };

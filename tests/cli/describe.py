@@ -21,10 +21,21 @@ WRONG_USAGE = 2
 LINES = {"tare ed": {"edit"}, "tare fp8 re": {"reset", "recompute", "rename", "resize", "reencode", "regroup"},
          "tare doctor --fail-on ": {"error", "warning", "never"}, "tare --color a": {"auto", "always"},
          "tare edit a.pt growth_t": {"growth_tracker="}, "tare get a.pt hyst": {"hysteresis", "hysteresis_tracker"},
-         "tare completion ": {"bash", "zsh", "fish"}, "tare fp8 strip a.pt --rem": {"--remove"}}
+         "tare completion ": {"bash", "zsh", "fish"}, "tare fp8 strip a.pt --rem": {"--remove"},
+         "tare --vers": {"--version"}, "tare manual ed": {"edit"}, "tare help ed": {"edit"}, "tare help fp8 rec": {"recompute"},
+         "tare --color always ed": {"edit"}, "tare diff a.pt watch --": {"--json"}, "tare get --at model a.pt hyst": {"hysteresis"},
+         "tare -": {"-V", "-h"}}
+#: What has to stay away: the options of a verb that a path is called like, a key where the file is still to come.
+ASTRAY = {"tare diff a.pt watch --": {"--settle", "--metrics"}}
+#: As bash breaks words at = and :, which other shells do not.
+BROKEN = {"tare --color = a": {"auto", "always"}, "tare doctor --fail-on =": {"error", "warning", "never"},
+          "tare get --at = model a.pt hyst": {"hysteresis"}, "tare get s3 : //b/a.pt hyst": {"hysteresis"}}
+BROKEN_ASTRAY = {"tare get --at = model s": {"scale"}, "tare get --at model s": {"scale"}, "tare get s3 : //b/s": {"scale"},
+                 "tare edit a.pt scale =": {"window="}, "tare edit a.pt scale = w": {"window="}}
 #: With one answer each, which a tab therefore writes.
 ALONE = {"tare ed": {"edit"}, "tare fp8 rec": {"recompute"}, "tare doctor --fail-on w": {"warning"}, "tare --color=al": {"--color=always"},
-         "tare edit a.pt growth_t": {"growth_tracker="}, "tare fp8 strip a.pt --rem": {"--remove"}, "tare -v inspect --js": {"--json"}}
+         "tare edit a.pt growth_t": {"growth_tracker="}, "tare fp8 strip a.pt --rem": {"--remove"}, "tare -v inspect --js": {"--json"},
+         "tare manual ed": {"edit"}, "tare help ed": {"edit"}, "tare help fp8 rec": {"recompute"}, "tare --vers": {"--version"}}
 #: Printed by the shell, and not what is typed.
 DONE = "print it-is-'done'\n"
 FIRST_WORD = re.compile(r"^  ((?:-\w,)?--[\w-]+|-\w)", re.MULTILINE)
@@ -36,9 +47,9 @@ class Bash:
 
     def __call__(self, line):
         words = line.split(" ")
-        lines = [f"source {self.script}; compopt() {{ :; }}",
+        lines = [f"set -u; source {self.script}; compopt() {{ :; }}",
                  "COMP_WORDS=(" + " ".join(f"'{word}'" for word in words) + f"); COMP_CWORD={len(words) - 1}",
-                 "_tare; printf '%s\\n' \"${COMPREPLY[@]}\""]
+                 "_tare; printf '%s\\n' \"${COMPREPLY[@]-}\""]
         return run(["bash", "--norc", "-c", "\n".join(lines)]).split()
 
 
@@ -56,14 +67,14 @@ class Zsh:
     def __init__(self, script):
         self.script = script
 
-    def __call__(self, line):
+    def __call__(self, line, typed_next=""):
         shell, terminal = pty.fork()
         if shell == 0:
             os.execvpe("zsh", ["zsh", "-f", "-i"], {**os.environ, "TERM": "dumb", "PS1": "", "COLUMNS": "500"})
         try:
             self.say(terminal, f"autoload -Uz compinit; compinit -u -D; source {self.script}\n" + DONE)
             self.until_done(terminal)
-            self.say(terminal, f"{line}\t\x01print -r -- '<\x05>'\n" + DONE)
+            self.say(terminal, f"{line}\t{typed_next}\x01print -r -- '<\x05>'\n" + DONE)
             return re.findall(r"<([^<>]*)>", self.until_done(terminal))[-1].split()
         finally:
             os.close(terminal)
@@ -125,6 +136,27 @@ def check_completion(tare, scratch, shell, complete_by, lines):
     return complete
 
 
+def check_form(page, source):
+    """What another formatter finds, but for its taste; and signs of a command line that are printed as typographic ones."""
+    if has("mandoc"):
+        told = subprocess.run(["mandoc", "-T", "lint", "-W", "warning"], input=source, capture_output=True).stdout.decode()
+        wrong = [line for line in told.splitlines() if "missing date" not in line]
+        require(not wrong, f"the page of '{page}':", wrong)
+    require(not re.search(rb"['^~`]", source), f"the page of '{page}' has signs that are printed as others")
+
+
+def check_absent(shell, complete, lines):
+    for line, unwanted in lines.items():
+        found = set(complete(line))
+        require(not unwanted & found, f"{shell}: '{line}' gives", sorted(found))
+
+
+def check_blank_behind(complete):
+    """What a value follows stands at the line's end: the next letter is the value's."""
+    for line, wanted in {"tare edit a.pt growth_tr": "growth_tracker=7", "tare edit a.pt growth_interval=5 growth_tr": "growth_tracker=7"}.items():
+        require(wanted in complete(line, "7"), "zsh sets a blank behind", line)
+
+
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--tare", required=True)
@@ -140,19 +172,25 @@ def main():
             if not has(shell):
                 continue
             complete = check_completion(tare, scratch, shell, complete_by, LINES)
+            check_absent(shell, complete, ASTRAY)
+            if shell == "bash":
+                check_completion(tare, scratch, shell, complete_by, BROKEN)
+                check_absent(shell, complete, BROKEN_ASTRAY)
             for led, text in verbs.items():
-                missing = options_in(text) - {"--version"} - set(complete(" ".join(["tare", *led, "--"])))
+                missing = options_in(text) - set(complete(" ".join(["tare", *led, "--"])))
                 require(not missing, shell, "does not complete of", led, missing)
             tried.append(shell)
         if has("zsh"):
-            check_completion(tare, scratch, "zsh", Zsh, ALONE)
+            check_blank_behind(check_completion(tare, scratch, "zsh", Zsh, ALONE))
             tried.append("zsh")
         pages = [led[0] if led else "" for led in verbs if len(led) < 2]
         for page in pages:
-            shown = formatted(tare("manual", *([page] if page else [])).out)
+            source = tare("manual", *([page] if page else [])).out
+            check_form(page, source)
+            shown = formatted(source)
             for led, helped in verbs.items():
                 if led[:1] == ((page,) if page else ()) and (page or not led):
-                    missing = {name for name in options_in(helped) if name not in shown} - {"--help", "--version"}
+                    missing = {name for name in options_in(helped) if name not in shown}
                     require(not missing, f"the page of '{page}' lacks", missing)
         check_page_of_library(options.capi, scratch)
         require(tare("manual", "edti").code == WRONG_USAGE, "a page of no command")

@@ -30,13 +30,35 @@ std::string option_row(const std::string& when, const Option& option) {
   return row(when, what + "-d " + quoted(option.purpose));
 }
 
-/// `when`: the test that the words so far lead to `verb`.
-std::string rows(const Verb& verb, const std::string& when) {
+/// The function that tells whether the words so far lead to the verb of its arguments: what is called like a verb, and
+/// stands where none can, leads nowhere. In it stand all verbs, each with those that lead to it.
+constexpr const char* leads_begin = R"(function __tare_leads_to
+    set -l led
+    for word in (commandline -opc)
+        switch "$led $word"
+            case)";
+constexpr const char* leads_end = R"(
+                set led (string trim -- "$led $word")
+        end
+    end
+    test "$led" = "$argv"
+end
+)";
+
+/// ` 'fp8 strip'` for each verb below `verb`, to which `led` leads.
+std::string quoted_paths(const Verb& verb, const std::string& led) {
   std::string text;
-  std::string names;
-  for (const Verb& inner : verb.verbs) names += std::string(names.empty() ? "" : " ") + inner.name;
-  const std::string here = names.empty() ? when : when + "; and not __fish_seen_subcommand_from " + names;
-  text += row(here, "-s h -l help -d Help");
+  for (const Verb& inner : verb.verbs) {
+    const std::string path = led + " " + inner.name;
+    text += " " + quoted(path) + quoted_paths(inner, led.empty() ? inner.name : path);
+  }
+  return text;
+}
+
+/// `led`: the verbs that lead to `verb`, itself included, each with a space in front.
+std::string rows(const Verb& verb, const std::string& led) {
+  const std::string here = "__tare_leads_to" + led;
+  std::string text;
   for (const Verb& inner : verb.verbs) {
     text += row(here, fmt::format("-f -a {} -d {}", inner.name, quoted(inner.purpose)));
   }
@@ -46,12 +68,12 @@ std::string rows(const Verb& verb, const std::string& when) {
     if (is_placed(option) && !words.empty())
       text += row(here, "-a " + quoted(fmt::format("{}", fmt::join(words, " "))));
   }
-  for (const Verb& inner : verb.verbs) text += rows(inner, when + "; and __fish_seen_subcommand_from " + inner.name);
+  for (const Verb& inner : verb.verbs) text += rows(inner, led + " " + inner.name);
   return text;
 }
 
 }  // namespace
 
 std::string fish_completion(const Verb& command) {
-  return "# fish completion for tare\n" + rows(command, "true");
+  return "# fish completion for tare\n" + (leads_begin + quoted_paths(command, "")) + leads_end + rows(command, "");
 }

@@ -1,24 +1,27 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
 #include "tools/describe/describe.hpp"
 #include "tools/describe/option_names.hpp"
 
 namespace {
 
-/// Text as roff prints it: its own signs are escaped, and a dot that begins a line is no request.
+/// What roff prints as another letter, or takes for its own, and how it is written to be printed as it is.
+constexpr std::array<std::pair<char, std::string_view>, 6> escapes{
+    {{'\\', "\\e"}, {'-', "\\-"}, {'\'', "\\(aq"}, {'^', "\\(ha"}, {'~', "\\(ti"}, {'`', "\\(ga"}}};
+
+/// Text as roff prints it; a dot that begins a line is no request.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char letter : text) {
-    const bool begins_line = out.empty() || out.back() == '\n';
-    if (begins_line && (letter == '.' || letter == '\'')) out += "\\&";
-    if (letter == '\\') {
-      out += "\\e";
-    } else if (letter == '-') {
-      out += "\\-";
-    } else {
-      out += letter;
-    }
+    if (letter == '.' && (out.empty() || out.back() == '\n')) out += "\\&";
+    const auto* const escape = std::ranges::find(escapes, letter, &std::pair<char, std::string_view>::first);
+    out += escape == escapes.end() ? std::string_view(&letter, 1) : escape->second;
   }
   return out;
 }
@@ -53,10 +56,13 @@ std::string entry(const Option& option) {
   return fmt::format(".TP\n{}{}\n{}\n", fmt::join(names, ", "), value, plain(option.purpose));
 }
 
+/// Those without a heading first: behind one all stand below it.
 std::string options_of(const Verb& verb) {
+  OptionTable options = verb.options;
+  std::stable_partition(options.begin(), options.end(), [](const Option& option) { return *option.heading == '\0'; });
   std::string text;
   const char* heading = "";
-  for (const Option& option : verb.options) {
+  for (const Option& option : options) {
     if (std::string_view(heading) != option.heading) text += fmt::format(".SS {}\n", option.heading);
     heading = option.heading;
     text += entry(option);

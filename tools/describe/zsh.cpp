@@ -20,11 +20,16 @@ std::string quoted_inside(const std::string& text) {
   return out;
 }
 
+/// Words from a list; behind those that end with "=" no blank is set, as their value follows.
+std::string action_of(const std::vector<std::string>& words) {
+  if (words.empty()) return "_files";
+  const std::string all = fmt::format("{}", fmt::join(words, " "));
+  return words.front().ends_with('=') ? "compadd -S \"\" - " + all : "(" + all + ")";
+}
+
 /// What may stand there: ":NAME:(WORDS)", or files.
 std::string argument(const Option& option, const std::string& name) {
-  const std::vector<std::string> words = words_for(option);
-  const std::string action = words.empty() ? "_files" : fmt::format("({})", fmt::join(words, " "));
-  return fmt::format(":{}:{}", quoted_inside(name), action);
+  return fmt::format(":{}:{}", quoted_inside(name), action_of(words_for(option)));
 }
 
 std::string specification(const Option& option) {
@@ -54,8 +59,7 @@ std::string function_of(const Verb& verb, const std::string& name) {
   for (const Verb& inner : verb.verbs) text += function_of(inner, name + "_" + inner.name);
   text += name + "() {\n";
   if (!verb.verbs.empty()) text += "  local curcontext=$curcontext state line\n  typeset -A opt_args\n";
-  text += "  _arguments -s -S '(- *)'{-h,--help}'[Help]'";
-  if (!verb.verbs.empty()) text += " -C";
+  text += fmt::format("  _arguments {}-s -S", verb.verbs.empty() ? "" : "-C ");
   for (const Option& option : verb.options) text += " \\\n    " + specification(option);
   if (!verb.verbs.empty()) text += " \\\n    '1:command:->command' '*::argument:->argument'";
   text += "\n";
@@ -72,6 +76,6 @@ std::string function_of(const Verb& verb, const std::string& name) {
 }  // namespace
 
 std::string zsh_completion(const Verb& command) {
-  return "#compdef tare\n\n" + function_of(command, "_tare") +
+  return "#compdef tare\n\n_tare_help() { _tare }\n\n" + function_of(command, "_tare") +
          "if [ \"$funcstack[1]\" = _tare ]; then _tare \"$@\"; else compdef _tare tare; fi\n";
 }
