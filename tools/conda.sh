@@ -6,7 +6,7 @@
 #
 # Needs pip with PyPI (py-rattler-build, zstandard). Says what is missing and exits with 77 where it cannot run.
 set -euo pipefail
-[ $# -eq 2 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+case $#${1:--} in 2[!-]*) ;; *) sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2 ;; esac
 umask 022  # what is packed has the modes that files have
 tools=$(dirname "$(realpath "$0")")
 mkdir -p "$1"
@@ -23,7 +23,8 @@ tar -xzf "$tarball" --strip-components=1 -C "$work/installed"
 TARE_VERSION=$(basename "$tarball" | cut -d- -f2)
 case $(basename "$tarball" .tar.gz | cut -d- -f4) in
   x86_64) platform=linux-64 ;;
-  *) platform=linux-aarch64 ;;
+  aarch64) platform=linux-aarch64 ;;
+  *) echo "$tarball: its name ends with no machine that conda's packages are made for: x86_64, aarch64" >&2; exit 2 ;;
 esac
 TARE_GLIBC=$(find "$work/installed" -type f \( -perm /111 -o -name '*.so*' \) -exec "$tools/old_glibc/asked.sh" {} +)
 TARE_INSTALLED=$work/installed

@@ -9,10 +9,10 @@
 # TARE_OPTIONS goes to CMake ("-DTARE_CUDA=off"). Needs what tools/packages.sh build installs, pip with PyPI, debootstrap and
 # root; what cannot be made or tried is told, and makes the exit code 77.
 set -euo pipefail
-[ $# -eq 1 ] || [ $# -eq 2 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+case $#${1:--} in [12][!-]*) ;; *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;; esac
+folder=$(realpath -m -- "$1") missing=0
 cd "$(dirname "$0")/.."
-mkdir -p "$1"
-folder=$(realpath "$1") missing=0
+mkdir -p "$folder"
 not_run() {
   echo "not run: $*"
   exit 77
@@ -43,7 +43,8 @@ root=$kept/release-debian12
 bare debian12 "$root" "$architecture" "$machine"
 rm -rf "$root/release"
 mkdir "$root/release"
-cp "$folder"/SHA256SUMS "$folder"/*_"$architecture".deb "$folder"/*"$machine".{tar.gz,whl} tests/capi/header.c "$root/release"
+cp "$folder"/SHA256SUMS "$folder"/*_"$architecture".deb "$folder"/*"$machine".tar.gz tests/capi/header.c "$root/release"
+find "$folder" -maxdepth 1 -name "*$machine.whl" -exec cp -t "$root/release" {} +  # none where it could not be made
 tar -xJOf tests/data/corpus.tar.xz accelerate/fsdp_sharded/state/scaler.pt >"$root/release/scaler.pt"
 
 echo "== on a bare Debian 12"

@@ -8,16 +8,17 @@
 # TARE_OPTIONS goes to CMake ("-DTARE_CUDA=off"), TARE_ARCHITECTURE=arm64 makes it for that; the glibc that suffices is in
 # tools/cross/target.sh, too. Needs what tools/packages.sh build installs. Says what is missing and exits with 77 where it cannot run.
 set -euo pipefail
-[ $# -ge 1 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+case ${1:--} in -*) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;; esac
+folder=$(realpath -m -- "$1") build=${2:+$(realpath -m -- "$2")}  # from where one stands
 cd "$(dirname "$0")/.."
-mkdir -p "$1"
+mkdir -p "$folder"
 not_run() {
   echo "$*: not run" >&2
   exit 77
 }
 # shellcheck source=tools/cross/target.sh
 . tools/cross/target.sh
-folder=$(realpath "$1") build=$(realpath -m "${2:-$builds/tarball}")
+build=${build:-$PWD/$builds/tarball}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 
 cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/opt/tare "-DTARE_OLDEST_GLIBC=$oldest_glibc" "${options[@]}" >/dev/null

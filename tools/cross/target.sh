@@ -12,7 +12,11 @@ architecture=${TARE_ARCHITECTURE:-$(dpkg --print-architecture)}
 case $architecture in
   amd64) machine=x86_64 ;;
   arm64) machine=aarch64 ;;
-  *) machine=$(uname -m) ;;
+  "$(dpkg --print-architecture)") machine=$(uname -m) ;;
+  *)
+    echo "TARE_ARCHITECTURE=$architecture: no architecture that files are made for; Debian's names are amd64, arm64 and $(dpkg --print-architecture)" >&2
+    exit 2
+    ;;
 esac
 read -ra options <<<"${TARE_OPTIONS:-}"
 oldest_glibc=2.27
