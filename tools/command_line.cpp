@@ -62,7 +62,7 @@ void say_no_command(const std::string& word, const std::vector<std::string>& nam
 /// there is none. `words` are reversed; `before`: those that lead to `app`, each with a space behind it.
 bool starts_with_command(CLI::App& app, const std::string& before, std::span<const std::string> words) {
   if (words.empty()) {
-    Terminal().say(app.help());
+    Terminal().say(app.help(app.get_parent() == nullptr ? "" : app.get_parent()->get_name()));
     return false;
   }
   if (words.back().starts_with('-')) return true;

@@ -41,9 +41,9 @@ std::string distrust_one(const std::string& path, const Keepers& keepers) {
   }
   // In a folder with this bit, as /tmp, nobody renames or removes what is another's.
   if (S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0) return {};
-  if ((status.st_mode & S_IWOTH) != 0) return path + " can be written by everybody";
+  if ((status.st_mode & S_IWOTH) != 0) return path + " can be written by everybody (chmod go-w " + path + ")";
   if ((status.st_mode & S_IWGRP) != 0 && status.st_gid != 0 && keepers.group != status.st_gid) {
-    return path + " can be written by group " + std::to_string(status.st_gid);
+    return path + " can be written by group " + std::to_string(status.st_gid) + " (chmod g-w " + path + ")";
   }
   return {};
 }

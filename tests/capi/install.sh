@@ -32,6 +32,13 @@ cmake --build "$work/beside" >>"$work/log"
 [ "$("$work/beside/consumer")" = ok ]
 echo "find_package of a build that is not installed: ok"
 
+if command -v gfortran >/dev/null; then
+  mkdir "$work/fortran"
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(consumer LANGUAGES Fortran)' 'find_package(tare 0.1 REQUIRED)' >"$work/fortran/CMakeLists.txt"
+  cmake -G Ninja -S "$work/fortran" -B "$work/fortran/build" -Dtare_DIR="$build/capi" >>"$work/log"
+  echo "find_package in a project of Fortran alone: ok"
+fi
+
 export PKG_CONFIG_PATH=$lib/pkgconfig
 # shellcheck disable=SC2046
 cc "$work/consumer.c" $(pkg-config --cflags --libs tare) -Wl,-rpath,"$lib" -o "$work/by_pkg_config"

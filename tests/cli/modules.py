@@ -204,13 +204,13 @@ def writable_by_others(here):
         for place in (file, file.parent):
             mode = place.stat().st_mode
             place.chmod(mode | 0o002)
-            here.require_refused(f"{place} can be written by everybody", *arguments)
+            here.require_refused(f"{place} can be written by everybody (chmod go-w {place})", *arguments)
             place.chmod(mode)
             if os.geteuid() != 0:
                 continue  # giving files away is root's
             os.chown(place, -1, ANYBODY)
             place.chmod(mode | 0o020)
-            here.require_refused(f"{place} can be written by group {ANYBODY}", *arguments)
+            here.require_refused(f"{place} can be written by group {ANYBODY} (chmod g-w {place})", *arguments)
             place.chmod(mode)
             os.chown(place, ANYBODY, 0)
             here.require_refused(f"{place} belongs to user {ANYBODY}", *arguments)

@@ -18,6 +18,7 @@ CASES = {
     "help on a command that there is not": (["help", "inpsect"], "did you mean 'inspect'?"),
     "a colour that there is not": (["inspect", "--color=blue", "run.pt"], "blue"),
     "fp8 without a command": (["fp8"], "recompute"),
+    "how fp8 is called, asked by fp8 alone": (["fp8"], "Usage: tare fp8 "),
     "a word with an escape sequence": (["\x1b[2Jrun"], "there is no command '"),
     "an empty word": ([""], "there is no command ''"),
     "an option that there is not": (["inspect", "--colour", "run.pt"], "--colour"),
