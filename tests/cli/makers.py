@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Asks the scripts that make files of a release for what they do not do: it is told before anything is built.
+"""Asks the scripts that make files of a release for what they do not do: it is told before anything is built. What they say of others' licences
+is whole.
 
     makers.py
 """
+import json
 import os
 import pathlib
 import subprocess
@@ -24,6 +26,16 @@ def asked(script, *words, folder, **environment):
     return done.stderr
 
 
+def check_notices(folder):
+    """What Debian's notices point to is there in full, and a licence that SPDX has no name for with what says so."""
+    subprocess.run([TOOLS / "notices.py", "1.0", folder], check=True, timeout=PATIENCE_S)
+    texts, spdx = (folder / "LICENSES.txt").read_text(), json.loads((folder / "tare.spdx.json").read_text())
+    for title in "Apache License", "GNU LESSER GENERAL PUBLIC LICENSE", "GNU GENERAL PUBLIC LICENSE":
+        require(title in texts, "LICENSES.txt lacks the", title)
+    own = {part["licenseConcluded"] for part in spdx["packages"] if part["licenseConcluded"].startswith("LicenseRef-")}
+    require(own == {told["licenseId"] for told in spdx["hasExtractedLicensingInfos"]}, "SPDX does not explain", own)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -36,6 +48,7 @@ def main():
                 told = asked(script, f"of-{script}", folder=folder, TARE_ARCHITECTURE=wrong)
                 require(wrong in told and "amd64, arm64" in told, script, told)
             require((folder / f"of-{script}").is_dir(), script, "takes a relative folder from elsewhere than where one stands")
+        check_notices(folder / "notices")
     print(f"{len(MAKERS) + 1} scripts tell what they are not asked")
     return 0
 
