@@ -80,6 +80,13 @@ std::string cut_text(const Explanation& explained) {
          "of every step, decides\n";
 }
 
+/// What a run that was told of at some of its steps alone leaves open, whatever explains it.
+std::string unseen_text(const Explanation& explained) {
+  if (explained.unseen == 0) return "";
+  return fmt::format("of {} step{} between its readings nothing is told: what the scale did in them is open\n",
+                     explained.unseen, explained.unseen == 1 ? "" : "s");
+}
+
 std::string explained_text(const Terminal& terminal, const Explanation& explained) {
   if (!explained.has_moved) {
     return "the scale never moves in this trace: every policy whose window is longer reproduces it\n";
@@ -94,11 +101,10 @@ std::string explained_text(const Terminal& terminal, const Explanation& explaine
            fmt::format(": the trace has scale {}, the rule {}\n", float_text(first.told), float_text(first.expected)) +
            cut_text(explained);
   }
-  std::string text = fmt::format(
-      "{} reproduces all {} readings exactly{}\n", terminal.styled(Style::good, text_of(explained.exact.front())),
-      explained.readings,
-      explained.from_reading == 0 ? ""
-                                  : fmt::format(" (from the first overflow, reading {})", explained.from_reading + 1));
+  std::string text =
+      fmt::format("{} reproduces all {} readings exactly{}\n",
+                  terminal.styled(Style::good, text_of(explained.exact.front())), explained.readings,
+                  explained.from_reading == 0 ? "" : fmt::format(" (from reading {} on)", explained.from_reading + 1));
   for (std::size_t i = 1; i < std::min(explained.exact.size(), most_alike); ++i) {
     text += fmt::format("  so does {}\n", text_of(explained.exact[i]));
   }
@@ -123,6 +129,7 @@ std::string render_simulation(const Terminal& terminal, const Simulation& simula
     text += fmt::format("{} steps; where a range stands, the trace does not tell more\n", simulation.observed.count);
     text += table(terminal, 2, columns, rows) + caveats(simulation.observed);
   }
-  if (simulation.explained) text += explained_text(terminal, *simulation.explained);
+  if (simulation.explained)
+    text += explained_text(terminal, *simulation.explained) + unseen_text(*simulation.explained);
   return text;
 }

@@ -195,6 +195,7 @@ class Search {
  public:
   explicit Search(const Trace& trace) : order_(usual_policies(trace)), readings_(scale_readings(trace)) {
     found_.readings = readings_.size();
+    for (const ScaleReading& reading : readings_) found_.unseen += reading.unseen;
     suggested_ = suggestions_of(readings_);
     found_.has_moved = suggested_.has_moved;
     found_.has_grown = suggested_.has_grown;

@@ -26,6 +26,7 @@ struct Explanation {
   std::optional<SimulatedSetting> nearest;  ///< of none that does: the one that went furthest
   Contradiction first_contradiction;        ///< of that one
   std::uint64_t readings = 0;               ///< that were compared
+  std::uint64_t unseen = 0;                 ///< steps between these of which nothing is told
   std::uint64_t tried = 0;                  ///< settings
   double longest_clean = 0;                 ///< clean steps in a row without a growth, as far as is told
   std::uint64_t left_open = 0;  ///< settings of which the bound on work leaves open whether they reproduce it

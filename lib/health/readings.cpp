@@ -48,7 +48,8 @@ class Counts {
     has_intervals_ = has_intervals_ || steps > 1 || reading.is_inside;
     if (is_silent_ && before > after_ && after_ > 0) grow_unseen(before / after_);
     is_silent_ = !reading.before && !reading.after;
-    has_nan_ = has_nan_ || std::isnan(after);
+    tell(reading.before);
+    tell(reading.after);
     bound(before, after, reading, steps, skipped);
     highest_ = std::max({highest_, after, before});
     if (after > before && before > 0) {
@@ -64,7 +65,7 @@ class Counts {
 
   Suggestions take() {
     Suggestions found;
-    found.has_moved = !growths_.empty() || !backoffs_.empty() || has_nan_;
+    found.has_moved = has_moved_;
     found.highest = highest_;
     if (has_intervals_) {
       found.are_windows_cut = !add_bounded(found.windows);
@@ -87,6 +88,12 @@ class Counts {
   }
 
  private:
+  void tell(std::optional<double> scale) {
+    if (!scale) return;
+    has_moved_ = has_moved_ || std::isnan(*scale) || (told_ && *scale != *told_);
+    told_ = scale;
+  }
+
   /// A window is no longer than the steps from the last thing that could have reset its count to a growth, and no
   /// shorter than those in which nothing happened for sure.
   void bound(double before, double after, const ScaleReading& reading, double steps, std::uint64_t skipped) {
@@ -166,7 +173,8 @@ class Counts {
          sure_clean_ = 0;
   std::uint64_t waits_ = 0, most_waits_ = 0;
   bool has_intervals_ = false;
-  bool has_nan_ = false;  ///< which is neither a growth nor a fall
+  bool has_moved_ = false;      ///< in one step or between reports, whatever moved it
+  std::optional<double> told_;  ///< the last scale
   std::optional<double> floor_;
   std::map<double, std::size_t> windows_, growths_, backoffs_;
 };

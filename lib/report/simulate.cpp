@@ -50,6 +50,7 @@ Json explanation_json(const std::optional<Explanation>& explained) {
   members.add("from_reading", report::size(explained->from_reading)).add("moved", explained->has_moved);
   members.add("cut", explained->is_cut).add("left_open", report::size(explained->left_open));
   members.add("grown", explained->has_grown).add("longest_clean", explained->longest_clean);
+  members.add("unseen", report::size(explained->unseen));
   members.add("nearest", explained->nearest ? setting_json(*explained->nearest) : Json());
   if (explained->exact.empty() && explained->nearest) {
     const Contradiction& first = explained->first_contradiction;

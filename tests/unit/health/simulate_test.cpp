@@ -481,6 +481,20 @@ TEST_CASE("a scale that becomes NaN is no run in which it never moved, and no ru
   CHECK(explained.first_contradiction.step == 100);
 }
 
+TEST_CASE("a scale that fell between two reports, and in no step that is told, is not said never to have moved") {
+  const auto told_every_100 = [](const std::vector<double>& scales) {
+    MadeRun run;
+    for (std::size_t i = 0; i < scales.size(); ++i) run.sample(100 * static_cast<std::int64_t>(i + 1), scales[i]);
+    return explain(run.trace());
+  };
+  for (const std::vector<double>& scales : {std::vector<double>{65536, 65536, 32768, 16384, 16384}, {65536, 0, 0}}) {
+    const Explanation explained = told_every_100(scales);
+    CHECK(explained.has_moved);
+    CHECK(explained.unseen == 99 * (scales.size() - 1));
+  }
+  CHECK_FALSE(told_every_100({65536, 65536, 65536}).has_moved);
+}
+
 TEST_CASE("a scale that is told to be infinite is explained by no rule that has a finite one there") {
   MadeRun run;
   run.clean(1024, 99).growth(1024, 2048).clean(2048, 99).growth(2048, std::numeric_limits<double>::infinity());
