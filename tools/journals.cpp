@@ -1,10 +1,11 @@
 #include "tools/journals.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <string>
+#include <vector>
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
@@ -13,6 +14,8 @@
 using namespace tare;
 
 namespace {
+
+std::span<char* const> kept_command;
 
 /// Where programs keep what they remember of their user, as freedesktop.org has it.
 std::string state_folder() {
@@ -45,14 +48,14 @@ JournalKey sealing_key() {
   return made_journal_key(state_folder());
 }
 
+void keep_command(std::span<char* const> words) {
+  kept_command = words;
+}
+
 Origin origin_of_command() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string words{std::istreambuf_iterator<char>(file), {}};
-  if (!words.empty() && words.back() == '\0') words.pop_back();
-  for (char& c : words) {
-    if (c == '\0') c = ' ';
-  }
-  return this_origin(std::move(words));
+  std::vector<std::string> words;
+  for (const char* word : kept_command) words.push_back(shell_word(word));
+  return this_origin(fmt::format("{}", fmt::join(words, " ")));
 }
 
 Option trust_option(RecoverOptions& recovery) {

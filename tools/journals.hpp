@@ -1,6 +1,7 @@
 // The user's key, and which journals a verb may act upon.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "lib/transaction/recover.hpp"
@@ -19,7 +20,10 @@ tare::JournalKey key_for_reading();
 /// To seal a journal with; made where there is none yet.
 tare::JournalKey sealing_key();
 
-/// Who runs this command, and how.
+/// The words that tare was called with, its own first: they live as long as the process.
+void keep_command(std::span<char* const> words);
+
+/// Who runs this command, and how: words in quotes, to be given to a shell again.
 tare::Origin origin_of_command();
 
 /// --trust-journal

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 
 #include "tools/command_line.hpp"
+#include "tools/journals.hpp"
 #include "tools/network.hpp"
 #include "tools/outcome.hpp"
 #include "tools/standard_streams.hpp"
@@ -59,7 +61,9 @@ void prepare_heap() {
 
 int main(int argc, char** argv) {
   if (!secure_standard_streams()) return exit_failed;
+  const std::span<char* const> words(argv, static_cast<std::size_t>(argc));
   keep_arguments(argv);
+  keep_command(words);
   prepare_heap();
   Verb command = {
       .name = "tare",
@@ -75,7 +79,7 @@ int main(int argc, char** argv) {
   TerminalOptions options;
   add_terminal_options(command, options);
   Run run;
-  if (const auto exit_code = parse_words(command, version_text(), {argv, static_cast<std::size_t>(argc)}, run)) {
+  if (const auto exit_code = parse_words(command, version_text(), words, run)) {
     return *exit_code;
   }
   const Terminal terminal(options);

@@ -140,6 +140,13 @@ std::string_view seal_of(const HistoryEntry& entry) {
   return is_doubtful ? "  (not sealed with your key: only what somebody says)" : "";
 }
 
+/// Safe for a terminal; backslashes stay as they are: in a word of a shell they are a part of its quotes.
+std::string shown_command(std::string_view command) {
+  const std::size_t backslash = command.find('\\');
+  if (backslash == command.npos) return escaped(command);
+  return escaped(command.substr(0, backslash)) + '\\' + shown_command(command.substr(backslash + 1));
+}
+
 }  // namespace
 
 std::string render_history_entry(const Terminal& terminal, const HistoryEntry& entry) {
@@ -152,7 +159,7 @@ std::string render_history_entry(const Terminal& terminal, const HistoryEntry& e
                   escaped(entry.id), entry.when, count, count == 1 ? "" : "s", state, seal_of(entry));
   if (!entry.origin.command.empty()) {
     text += fmt::format("    {}@{}: {}\n", escaped(entry.origin.user), escaped(entry.origin.host),
-                        escaped(entry.origin.command));
+                        shown_command(entry.origin.command));
   }
   text += fmt::format("    {}\n", render_files(entry.folder, entry.files));
   // The same change in a thousand rank files is one line.

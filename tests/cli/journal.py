@@ -334,6 +334,24 @@ def the_way_back_that_an_edit_names_is_a_command_as_it_stands(scene):
         assert undone.code == 0 and (scene.folder / name).read_bytes() == old, undone
 
 
+def the_command_that_the_history_shows_is_one_as_it_stands(scene):
+    """Given to a shell it runs nothing that a name holds, and edits what was edited."""
+    old = scene.scaler.read_bytes()
+    names = ["my drive.pkl", "$(touch PWNED).pkl", "it's;.pkl", "back\\slash.pkl", "new\nline.pkl"]
+    for name in names:
+        (scene.folder / name).write_bytes(old)
+        done = scene.tare("edit", f"./{name}", "scale=2^10", "--yes", folder=scene.folder)
+        assert done.code == 0, done
+    shown = scene.tare("history", ".", folder=scene.folder).out.decode()
+    commands = re.findall(r"^    \S+@\S+: (.*)$", shown, re.MULTILINE)
+    assert len(commands) == len(names), shown
+    for name, command in zip(names, commands):
+        (scene.folder / name).write_bytes(old)
+        subprocess.run(["bash", "-c", command], cwd=scene.folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        assert (scene.folder / name).read_bytes() != old, command
+    assert not (scene.folder / "PWNED").exists(), commands
+
+
 def a_path_that_is_nowhere_has_no_history(scene):
     for words in (["history"], ["history", "--json"], ["history", "--prune", "--yes"]):
         answer = scene.tare(words[0], scene.home / "typo.pt", *words[1:])
@@ -358,6 +376,7 @@ SCENES = [
     what_a_trainer_wrote_over_half_an_edit_is_not_said_to_be_brought_back,
     half_an_edit_of_an_older_checkpoint_of_a_run_is_told_of_the_run,
     the_way_back_that_an_edit_names_is_a_command_as_it_stands,
+    the_command_that_the_history_shows_is_one_as_it_stands,
     a_path_that_is_nowhere_has_no_history,
     an_answer_that_cannot_be_written_is_no_change_where_none_was_made,
     a_pending_journal_creates_no_file_outside_its_folder,

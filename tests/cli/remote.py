@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -303,6 +304,12 @@ class Checks(RemoteChecks):
                 self.expect("SECRET" not in done.stdout + done.stderr, f"{words} tells a secret: {done}")
         read = self.run("get", f"{url}{CASES[0]}?X-Amz-Signature=SIGSECRET", "scale")
         self.expect(read.returncode == 0 and asked[-1] == ("Basic bWU6UFdTRUNSRVQ=", True), f"asked with secrets: {read} {asked[-1:]}")
+        with tempfile.TemporaryDirectory() as folder:
+            local = shutil.copy(self.corpus / CASES[0], folder)
+            self.run("edit", local, "growth_tracker=1", "--yes")
+            into = self.run("migrate", f"{url}{CASES[0]}?X-Amz-Signature=SIGSECRET", "--into", local, "--yes")
+            told = self.run("history", local, "--json")
+            self.expect(into.returncode == 0 and "migrate" in told.stdout and "SECRET" not in told.stdout, f"on record: {into} {told}")
 
     def changes_meanwhile(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -52,10 +52,13 @@ char* value_in(char* word) {
   return equals == nullptr ? word : equals + 1;
 }
 
-/// As it may be told. Never longer than it was.
+/// As it may be told. Never longer than it was; of what it was nothing stays behind its end.
 void leave_out_secrets(char* value) {
   const std::string called = written_urls().keep(value);
-  if (called.size() <= std::strlen(value)) std::strcpy(value, called.c_str());
+  const std::size_t room = std::strlen(value);
+  if (called.size() > room) return;
+  std::memset(value, 0, room);
+  called.copy(value, called.size());
 }
 
 }  // namespace
