@@ -217,7 +217,7 @@ void describe(CLI::App& app, const Verb& verb, std::span<const std::string> word
     CLI::App* added = app.add_subcommand(inner.name, inner.purpose);
     if (std::ranges::find(words, inner.name) != words.end()) describe(*added, inner, words, run);
   }
-  if (*verb.closing_words != '\0') app.footer(verb.closing_words);
+  app.footer(verb.closing_words);
 }
 
 }  // namespace
@@ -238,7 +238,6 @@ std::optional<int> parse_words(const Verb& command, const std::string& version, 
                                Run& run) {
   CLI::App app(command.purpose, command.name);
   app.set_version_flag("-V,--version", version);
-  app.footer(command.closing_words);  // of verbs, too, that have none
   std::vector<std::string> rest = reversed(words.empty() ? words : words.subspan(1));
   describe(app, command, rest, run);
   app.failure_message(usage_message);

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "lib/base/error.hpp"
-#include "lib/base/text.hpp"
 #include "tools/describe/describe.hpp"
 #include "tools/describe/whole.hpp"
 #include "tools/verb.hpp"
@@ -15,13 +18,18 @@ namespace {
 
 constexpr const char* this_release = "tare " TARE_VERSION;
 
-std::string page_named(const Verb& command, const std::string& name) {
-  if (name.empty()) return command_page(command, this_release);
-  for (const Verb& verb : command.verbs) {
-    if (verb.name == name) return verb_page(command, verb, this_release);
+std::string page_named(const Verb& command, const std::vector<std::string>& words) {
+  if (words.empty()) return command_page(command, this_release);
+  const Verb* verb = &command;
+  for (const std::string& word : words) {
+    const auto found = std::ranges::find_if(verb->verbs, [&](const Verb& inner) { return inner.name == word; });
+    if (found == verb->verbs.end()) {
+      throw Error(Status::invalid_argument, fmt::format("there is no command '{}'", fmt::join(words, " ")),
+                  "tare --help lists them, and tare fp8 --help its own");
+    }
+    verb = &*found;
   }
-  throw Error(Status::invalid_argument, fmt::format("there is no command '{}'", escaped(name)),
-              "tare --help lists them");
+  return verb_page(fmt::format("{} {}", command.name, fmt::join(words, " ")), *verb, this_release);
 }
 
 }  // namespace
@@ -51,18 +59,18 @@ Verb completion_verb(const Verb& command) {
 }
 
 Verb manual_verb(const Verb& command) {
-  auto name = std::make_shared<std::string>();
+  auto words = std::make_shared<std::vector<std::string>>();
   return {
       .name = "manual",
       .purpose = "Print a manual page, of tare or of one of its commands",
-      .options = {{"COMMAND", name.get(), "Of which command; without one, of tare"}},
+      .options = {{"COMMAND", words.get(), "Of which command: edit, fp8, fp8 strip; without one, of tare"}},
       .closing_words =
           "Examples:\n"
           "  tare manual edit | man -l -\n"
           "  tare manual >tare.1",
       .run =
-          [&command, name](const Terminal& terminal) {
-            terminal.answer(page_named(whole(command), *name));
+          [&command, words](const Terminal& terminal) {
+            terminal.answer(page_named(whole(command), *words));
             return exit_done;
           },
   };

@@ -101,7 +101,9 @@ Verb rename_verb() {
             {"--to", &o.to, "What stands there instead: core_attention", Presence::required}};
   };
   const auto action = [](const Terminal&, Fp8VerbOptions& o) -> EditAction { return RenameFp8{o.from, o.to}; };
-  return layers_verb("rename", "Other paths for modules, as other releases call them", takes, action);
+  return layers_verb("rename", "Other paths for modules, as other releases call them", takes, action,
+                     "What --from and --to name are whole parts of a path, between dots; the states stay as they are.\n"
+                     "Example: tare fp8 rename model.pt --from core_attention.fused_attention --to core_attention");
 }
 
 Verb resize_verb() {

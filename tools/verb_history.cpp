@@ -119,6 +119,11 @@ Verb history_verb() {
                           {"--json", &options->json, "Answer in JSON (schema tare.history/1)"},
                           {"--json-lines", &options->json_lines, "The same, a document a line"}},
                          network_options()}),
+      .closing_words =
+          "The oldest edit comes first, each with the command that made it; `tare undo` takes the newest back.\n"
+          "Examples:\n"
+          "  tare history run/global_step4200\n"
+          "  tare history run --json | jq -r '.edits[].id'",
       .run = [options](const Terminal& t) { return show_each(t, *options); },
   };
 }

@@ -109,6 +109,14 @@ def try_examples(tare, folder):
     return len(seen)
 
 
+def try_closing_words(tare):
+    """Each command's help ends with words about that command, and not with those of another one."""
+    ends = {led: text.rpartition("\n\n")[2].strip() for led, text in commands_of(tare)}
+    for led, end in ends.items():
+        alike = [other for other, words in ends.items() if words == end and other != led]
+        require(not alike and not end.startswith("-"), "the help of", led, "ends as that of", alike, ":", end[-200:])
+
+
 def try_misspelt(tare, path):
     """The option that was meant is named."""
     for words, meant in ((["inspect", "--colour", path], "--color"), (["edit", path, "scale=1", "--ye"], "--yes"),
@@ -128,6 +136,7 @@ def main():
         try_colours(tare, path)
         try_loudness(tare, options.corpus, pathlib.Path(scratch))
         try_misspelt(tare, path)
+        try_closing_words(tare)
         empty = pathlib.Path(scratch, "empty")
         empty.mkdir()
         count = try_examples(tare, empty)

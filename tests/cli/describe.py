@@ -192,8 +192,13 @@ def main():
                 if led[:1] == ((page,) if page else ()) and (page or not led):
                     missing = {name for name in options_in(helped) if name not in shown}
                     require(not missing, f"the page of '{page}' lacks", missing)
+        for led, helped in verbs.items():
+            shown = formatted(tare("manual", *led).out)
+            missing = {name for name in options_in(helped) if name not in shown} - {"--help", "--version"}
+            require(not missing and "SYNOPSIS" in shown, "the page of", led, "lacks", missing)
         check_page_of_library(options.capi, scratch)
-        require(tare("manual", "edti").code == WRONG_USAGE, "a page of no command")
+        for words in (["edti"], ["fp8", "stirp"], ["edit", "strip"]):
+            require(tare("manual", *words).code == WRONG_USAGE, "a page of no command:", words)
     print(f"{len(verbs)} commands are completed by {', '.join(tried)}; {len(pages)} manual pages")
     return 0
 

@@ -10,6 +10,7 @@ std::string bash_completion(const Verb& command);
 std::string zsh_completion(const Verb& command);
 std::string fish_completion(const Verb& command);
 
-/// A page of section 1 in roff's man macros: of `command` itself, or of one of its verbs. `release` stands in its foot.
+/// A page of section 1 in roff's man macros: of `command` itself, or of a verb that `name`, "tare fp8 strip", leads to.
+/// `release` stands in its foot.
 std::string command_page(const Verb& command, const std::string& release);
-std::string verb_page(const Verb& command, const Verb& verb, const std::string& release);
+std::string verb_page(const std::string& name, const Verb& verb, const std::string& release);

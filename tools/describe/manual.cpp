@@ -26,6 +26,11 @@ std::string plain(std::string_view text) {
   return out;
 }
 
+std::string in_capitals(std::string text) {
+  for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return text;
+}
+
 std::string head(const std::string& name, const std::string& release) {
   return fmt::format(".TH {} 1 \"\" \"{}\" \"tare\"\n", name, plain(release));
 }
@@ -98,11 +103,12 @@ std::string command_page(const Verb& command, const std::string& release) {
          see + "\n";
 }
 
-std::string verb_page(const Verb& command, const Verb& verb, const std::string& release) {
-  const std::string name = fmt::format("{} {}", command.name, verb.name);
-  std::string text = head(fmt::format("TARE-{}", verb.name), release) +
-                     fmt::format(".SH NAME\ntare\\-{} \\- {}\n", verb.name, plain(verb.purpose)) +
-                     synopsis(name, verb) + ".SH DESCRIPTION\n" + plain(verb.purpose) + ".\n";
+std::string verb_page(const std::string& name, const Verb& verb, const std::string& release) {
+  std::string page = name;
+  std::ranges::replace(page, ' ', '-');
+  std::string text = head(in_capitals(page), release) +
+                     fmt::format(".SH NAME\n{} \\- {}\n", plain(page), plain(verb.purpose)) + synopsis(name, verb) +
+                     ".SH DESCRIPTION\n" + plain(verb.purpose) + ".\n";
   if (!verb.verbs.empty()) text += ".SH COMMANDS\n" + listed(verb.verbs, "");
   text += ".SH OPTIONS\n" + options_of(verb);
   for (const Verb& inner : verb.verbs) {
