@@ -16,6 +16,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/parallel.hpp"
+#include "lib/base/text.hpp"
 #include "lib/checkpoint/authority.hpp"
 #include "lib/checkpoint/chained.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
@@ -330,7 +331,16 @@ class Opener {
                   "links in a folder are not followed: give one of them by its name, or a copy (cp -rL) of the folder");
     }
     throw Error(Status::not_found, fmt::format("{}: no checkpoint in this folder{}", checkpoint_.resolved, seen),
-                "give a checkpoint file, or a folder with checkpoint files in it");
+                "give a checkpoint file, or a folder with checkpoint files in it" + way_below());
+  }
+
+  /// Folders of many runs lie deeper than what is looked at as one checkpoint.
+  [[nodiscard]] std::string way_below() const {
+    const auto leads_below = [](const FileEntry& entry) {
+      return entry.type == FileType::folder && !entry.name.starts_with('.');
+    };
+    if (!std::ranges::any_of(options_.files->list(checkpoint_.resolved), leads_below)) return {};
+    return fmt::format("; `tare ls {}` looks further below it", shell_path(checkpoint_.resolved));
   }
 
   void finish() {

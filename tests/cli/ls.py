@@ -7,6 +7,8 @@ import argparse
 import json
 import os
 import pathlib
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -90,6 +92,22 @@ def a_folder_of_runs(tare, corpus, folder):
         require(done.code == 3 and not done.out, done)
 
 
+def a_folder_of_many_runs_leads_to_the_list(tare, corpus, folder):
+    """Where inspect finds no checkpoint, as what is there lies deeper, it names the command that finds them all."""
+    runs = folder / "my detections"
+    for run in "train", "train2", "train3":
+        (runs / "runs/detect" / run / "weights").mkdir(parents=True)
+        for name in "best.pt", "last.pt":
+            shutil.copy(corpus / SCALER, runs / "runs/detect" / run / "weights" / name)
+    answer = tare("inspect", runs)
+    hint = re.search(r"`tare (ls .*?)`", answer.reason)
+    require(answer.code == 3 and hint, answer)
+    listed = tare(*shlex.split(hint[1]))
+    require(listed.code == 0 and listed.out.count(b"/weights/") == 6, listed, listed.out)
+    (folder / "alone").mkdir()
+    require("tare ls" not in tare("inspect", folder / "alone").reason, "nothing is below, and yet it is hinted at")
+
+
 def at_once(tare, corpus, folder):
     """Whatever --jobs says, the answer is the same."""
     told = {jobs: tare("ls", folder / "runs", "--json", "--jobs", str(jobs)).out for jobs in (1, 2, 7)}
@@ -123,7 +141,7 @@ def main():
     try:
         every_case(tare, options.corpus)
         with tempfile.TemporaryDirectory() as folder:
-            for check in (a_folder_of_runs, at_once, many):
+            for check in (a_folder_of_runs, a_folder_of_many_runs_leads_to_the_list, at_once, many):
                 check(tare, options.corpus, pathlib.Path(folder))
     except Short as short:
         sys.exit(f"FAILED {short}")
