@@ -46,8 +46,18 @@ constexpr std::string_view skipped_key = "skipped_steps";
 constexpr auto step_words =
     std::to_array<std::string_view>({"global_step", "step", "iteration", "iter", "checkpoint", "ckpt", "update", "ba"});
 
+/// Whether it begins with a date, whose year is no step: "2024-05-01".
+bool is_dated(std::string_view text) {
+  constexpr std::string_view shape = "0000-00-00";
+  const bool is_longer_number = text.size() > shape.size() && is_digit(text[shape.size()]);
+  return text.size() >= shape.size() && !is_longer_number &&
+         std::equal(shape.begin(), shape.end(), text.begin(),
+                    [](char wanted, char c) { return wanted == '0' ? is_digit(c) : c == wanted; });
+}
+
 std::optional<std::int64_t> step_at(std::string_view name, std::size_t at) {
   while (at < name.size() && std::string_view("-_=.").find(name[at]) != name.npos) ++at;
+  if (is_dated(name.substr(at))) return {};
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(name.data() + at, name.data() + name.size(), number);
   return error == std::errc() && number >= 0 ? std::optional(number) : std::nullopt;
@@ -325,15 +335,28 @@ std::optional<Save> read_save(const std::string& path, const Files& files, const
 
 namespace {
 
+/// One whose step nobody tells stays behind the one that it was found behind.
+void sort_by_step(std::vector<Save>& saves) {
+  std::vector<std::pair<std::int64_t, std::size_t>> order;
+  std::int64_t step = -1;
+  for (std::size_t i = 0; i < saves.size(); ++i) {
+    step = saves[i].checkpoint.step.value_or(step);
+    order.emplace_back(step, i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<Save> sorted;
+  sorted.reserve(saves.size());
+  for (const auto& place : order) sorted.push_back(std::move(saves[place.second]));
+  saves = std::move(sorted);
+}
+
 Trace read_saves(std::span<const std::string> paths, const TraceOptions& options, const ReadSave& read,
                  std::size_t at_once) {
   Saves saves(*options.files, read, at_once);
   for (const std::string& path : paths) {
     if (path != "-") saves.take(path);
   }
-  std::stable_sort(saves.found.begin(), saves.found.end(), [](const Save& a, const Save& b) {
-    return a.checkpoint.step && b.checkpoint.step && *a.checkpoint.step < *b.checkpoint.step;
-  });
+  sort_by_step(saves.found);
   Run run;
   for (Save& save : saves.without_scaler) run.trace().without_scaler.push_back(std::move(save.checkpoint));
   for (const Save& save : saves.unread) {
