@@ -31,11 +31,16 @@ void Grads::rebind(std::span<const kernels::Tensor> tensors) {
   std::ranges::copy(tensors, tensors_.begin());
 }
 
+void Grads::run(const tare_backend_pass& pass, kernels::Stream stream) {
+  total_is_of_all_ranks_ = scaler_.reduction_ != nullptr && scaler_.reduction_->gradients() == Gradients::sharded;
+  scaler_.run(list_.get(), pass, stream);
+}
+
 void Grads::pass(std::int32_t what, bool steps, kernels::Stream stream) {
   if (what == TARE_BACKEND_UNSCALE && !writable_) require_usable(scaler_.backend_, tensors_, kernels::Use::write);
   tare_backend_pass pass = scaler_.pass_of(what);
   pass.steps = steps ? 1 : 0;
-  scaler_.run(list_.get(), pass, stream);
+  run(pass, stream);
 }
 
 void Grads::unscale(kernels::Stream stream) {
@@ -62,7 +67,7 @@ void Grads::write(std::span<const kernels::Tensor> outputs, const char* options,
   pass.limit = wanted.clip_value > 0 ? static_cast<float>(wanted.clip_value) : __builtin_inff();
   pass.clip_norm = wanted.clip_norm;
   pass.outputs = outputs.data();
-  scaler_.run(list_.get(), pass, stream);
+  run(pass, stream);
 }
 
 kernels::ListCore& Grads::memory() const {
@@ -87,7 +92,8 @@ GradsReport Grads::last_pass(kernels::Stream stream) const {
   std::vector<kernels::Statistics> each(tensors_.size());
   std::vector<kernels::FiniteValues> finite(counts_finite() ? tensors_.size() : 0);
   call(scaler_.backend_.list_read, list_.get(), &core, each.data(), counts_finite() ? finite.data() : nullptr, stream);
-  return {core.shown.found_inf != 0, scaler_.threshold_, core.seen, std::move(each), std::move(finite)};
+  return {core.shown.found_inf != 0, scaler_.threshold_, core.seen,
+          std::move(each),           std::move(finite),  total_is_of_all_ranks_};
 }
 
 std::string Grads::statistics(kernels::Stream stream) const {

@@ -29,6 +29,7 @@ class Reduction {
 
   /// For a backend, which calls it as long as this lives and stays where it is.
   [[nodiscard]] tare_backend_reduction hook();
+  [[nodiscard]] Gradients gradients() const { return gradients_; }
 
  private:
   /// Throws what require_together does; all ranks do.

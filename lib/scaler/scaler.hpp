@@ -137,12 +137,14 @@ class Grads {
 
  private:
   void pass(std::int32_t what, bool steps, kernels::Stream stream);
+  void run(const tare_backend_pass& pass, kernels::Stream stream);
   /// Where it computes.
   [[nodiscard]] kernels::ListCore& memory() const;
 
   LossScaler& scaler_;
   std::vector<kernels::Tensor> tensors_;
-  bool writable_ = false;  // a matter of dtypes alone, which rebind keeps
+  bool writable_ = false;               // a matter of dtypes alone, which rebind keeps
+  bool total_is_of_all_ranks_ = false;  // of the last pass
   BackendHandle<tare_backend_list> list_;
   KnownWriteOptions options_;
 };

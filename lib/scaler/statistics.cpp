@@ -1,6 +1,7 @@
 #include "lib/scaler/statistics.hpp"
 
 #include <cmath>
+#include <optional>
 
 #include "lib/codec/json_text.hpp"
 
@@ -24,6 +25,14 @@ json::Members members_of(const kernels::Statistics& seen) {
 
 json::Json json_of(const kernels::Statistics& seen) {
   return members_of(seen).take();
+}
+
+/// Of all tensors together; none where they are not counted. Ranks do not tell one another theirs.
+std::optional<kernels::FiniteValues> finite_in_total(const GradsReport& report) {
+  if (report.finite.empty() || report.is_of_all_ranks) return std::nullopt;
+  kernels::FiniteValues all;
+  for (const kernels::FiniteValues& more : report.finite) merge(all, more);
+  return all;
 }
 
 /// `finite` may be null.
@@ -60,13 +69,12 @@ std::string statistics_json(const GradsReport& report) {
       add(json_of(report.tensors[i], report.finite.empty() ? nullptr : &report.finite[i]));
     }
   };
-  kernels::FiniteValues finite;
-  for (const kernels::FiniteValues& more : report.finite) merge(finite, more);
+  const std::optional<kernels::FiniteValues> finite = finite_in_total(report);
   json::Members members;
   members.add("schema", "tare.grads/1");
   members.add("found_inf", report.found_inf);
   members.add("underflow_threshold", report.threshold);
-  members.add("total", json_of(report.total, report.finite.empty() ? nullptr : &finite));
+  members.add("total", json_of(report.total, finite ? &*finite : nullptr));
   return json::gathered(
       [&](const json::TextSink& sink) {
         json::write_text(members.take(), {"tensors", each_tensor}, {}, sink);

@@ -29,6 +29,7 @@ struct GradsReport {
   kernels::Statistics total;
   std::vector<kernels::Statistics> tensors;   ///< in the list's order
   std::vector<kernels::FiniteValues> finite;  ///< of each of them; none where they are not counted
+  bool is_of_all_ranks;                       ///< `total`, in which others' values are then; the rest is this rank's
 };
 
 /// "tare.grads/1"

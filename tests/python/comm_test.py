@@ -75,6 +75,38 @@ class CommTest(unittest.TestCase):
 
         self.assertEqual(ranks.each(look), [5.0] * RANKS)
 
+    def test_a_total_is_either_of_all_ranks_or_of_this_one_and_never_of_both(self):
+        of_this_rank = {"nans", "infinities", "finite_max_abs", "finite_norm"}
+
+        def look(ranks, rank, gradients):
+            scaler = tare.Scaler("torch", finite_statistics=True)
+            scaler.set_comm(tare.Comm(ranks.all_reduce), gradients)
+            grads = scaler.grads(array.array("f", [3.0, math.inf if gradients == "replicated" or rank == 1 else 4.0]))
+            grads.observe()
+            together = grads.statistics()
+            scaler.update()
+            scaler.set_comm(None)
+            kept = grads.statistics().total.keys()  # still those of the last pass
+            grads.observe()
+            return together, kept, grads.statistics().total
+
+        def seen(gradients):
+            ranks = Ranks()
+            return ranks.each(lambda rank: look(ranks, rank, gradients))
+
+        for rank, (together, kept, alone) in enumerate(seen("sharded")):
+            self.assertEqual((together.total.count, together.total.max_abs), (6, "inf"))
+            self.assertFalse(of_this_rank & together.total.keys() | of_this_rank & kept)
+            self.assertEqual((together.tensors[0].infinities, alone.infinities), (int(rank == 1), int(rank == 1)))
+        for together, _, _ in seen("replicated"):  # of which every rank sees all
+            self.assertEqual((together.total.count, together.total.infinities, together.total.finite_norm), (2, 1, 3.0))
+
+    def test_who_exchanges_bytes_says_of_how_many_ranks(self):
+        for wrong in (dict(all_to_all=print), dict(all_gather=print, ranks=2), dict(all_to_all=print, all_gather=print),
+                      dict(all_to_all=print, all_gather=print, ranks=-1)):
+            with self.assertRaisesRegex(ValueError, "all_to_all and all_gather"):
+                tare.Comm(print, **wrong)
+
     def test_fp8_slots_go_by_the_greatest_amax_of_all(self):
         ranks = Ranks()
 

@@ -83,9 +83,9 @@ TARE_API void tare_comm_destroy(tare_comm* comm);
 /* From here on the scaler's unscale, observe and report_overflow, and the passes of its tare_grads (unscale, observe,
  * write, with or without the update), are calls of all ranks: each joins what it found with what the others found,
  * before anybody goes by it. Found-inf, noop, scale, multiplier, clipping by norm and the statistics, the scaler's and
- * a list's in total, are then those of all ranks' values; a list's statistics by tensor stay its rank's. update reduces
- * nothing: it goes by what was joined. Neither do scale_tensors, update_elsewhere and report_reduced. `comm` may be
- * NULL: alone again.
+ * a list's in total, are then those of all ranks' values; a list's statistics by tensor stay its rank's, and so does
+ * what "finite_statistics" count, which a total of sharded gradients is without. update reduces nothing: it goes by
+ * what was joined. Neither do scale_tensors, update_elsewhere and report_reduced. `comm` may be NULL: alone again.
  *
  * `options_json` may be NULL: {"gradients":"sharded"}, each rank looks at values of its own (shards, or other layers);
  * counts and sums of squares are added up. "replicated": all look at the same values, as after an all-reduce of them,

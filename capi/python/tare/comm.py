@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _library
 from ._library import ALL_REDUCE, EXCHANGE, CollectivesStruct, Handle
-from .errors import Unsupported
+from .errors import InvalidArgument, Unsupported
 
 MAX_U64, SUM_F64 = 1, 2  # TARE_
 
@@ -44,6 +44,11 @@ class Comm(Handle):
     def __init__(self, all_reduce: Callable[[memoryview, str], Any],
                  all_to_all: Callable[[memoryview, memoryview], Any] | None = None,
                  all_gather: Callable[[memoryview, memoryview], Any] | None = None, ranks: int = 0):
+        if (all_to_all is None) != (all_gather is None):
+            raise InvalidArgument("all_to_all and all_gather are given together, or neither of them")
+        if all_to_all is not None and ranks < 1:
+            raise InvalidArgument(f"all_to_all and all_gather exchange bytes of {ranks} ranks", "ranks=: how many there are.")
+
         def reduce(data: int, count: int, operation: int, _stream: Any) -> None:
             name, kind = ("max", "q") if operation == MAX_U64 else ("sum", "d")
             all_reduce(_memory(data, 8 * count).cast(kind), name)

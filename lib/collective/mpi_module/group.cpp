@@ -68,6 +68,39 @@ Kind kind_of(std::int32_t operation) {
   return {MPI_DOUBLE, MPI_SUM};
 }
 
+/// As long as it lives, errors of this communicator are returned, and do not end the job.
+class ReturnedErrors {
+ public:
+  explicit ReturnedErrors(MPI_Comm communicator) : communicator_(communicator) {
+    MPI_Comm_get_errhandler(communicator, &before_);
+    MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN);
+  }
+  ~ReturnedErrors() {
+    MPI_Comm_set_errhandler(communicator_, before_);
+    MPI_Errhandler_free(&before_);
+  }
+  ReturnedErrors(const ReturnedErrors&) = delete;
+  ReturnedErrors& operator=(const ReturnedErrors&) = delete;
+
+ private:
+  MPI_Comm communicator_;
+  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+};
+
+/// Of any number: what is no communicator is an error of the world's, and since MPI 4 of MPI_COMM_SELF's.
+bool is_group_of_ranks(MPI_Comm communicator) {
+  if (communicator == MPI_COMM_NULL) return false;
+  const ReturnedErrors of_world(MPI_COMM_WORLD);
+  const ReturnedErrors of_self(MPI_COMM_SELF);
+  int joins_two_groups = 0;
+  const int code = MPI_Comm_test_inter(communicator, &joins_two_groups);
+  int kind = 0;
+  MPI_Error_class(code, &kind);
+  if (kind == MPI_ERR_COMM) return false;
+  check(code, "use a communicator");
+  return joins_two_groups == 0;
+}
+
 bool is_over() {
   int finalized = 0;
   return MPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0;
@@ -96,9 +129,7 @@ void require_mpi() {
 
 MPI_Comm communicator_at(const std::int32_t* handle) {
   const MPI_Comm communicator = handle == nullptr ? MPI_COMM_WORLD : MPI_Comm_f2c(static_cast<MPI_Fint>(*handle));
-  int joins_two_groups = 0;
-  if (communicator != MPI_COMM_NULL) check(MPI_Comm_test_inter(communicator, &joins_two_groups), "use a communicator");
-  if (communicator != MPI_COMM_NULL && joins_two_groups == 0) return communicator;
+  if (is_group_of_ranks(communicator)) return communicator;
   throw Refusal(kernels::invalid_argument, 0,
                 "communicator " + std::to_string(handle == nullptr ? 0 : *handle) + " is no group of ranks",
                 "Give the number that MPI_Comm_c2f makes of an intracommunicator.");

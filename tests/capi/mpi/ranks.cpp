@@ -346,10 +346,18 @@ void threads() {
   require(status == (promised >= MPI_THREAD_SERIALIZED ? TARE_OK : TARE_E_REFUSED), error.message);
 }
 
+/// A number that is no communicator is refused, and the job, whose errors end it, goes on.
 void refusals() {
-  const std::string null = "{\"communicator\":" + std::to_string(MPI_Comm_c2f(MPI_COMM_NULL)) + "}";
-  const std::string said = refused(null.c_str(), TARE_E_INVALID_ARGUMENT);
-  require(said.find("is no group of ranks") != std::string::npos, said);
+  for (const int number : {MPI_Comm_c2f(MPI_COMM_NULL), 123456, -7}) {
+    const std::string config = "{\"communicator\":" + std::to_string(number) + "}";
+    const std::string said = refused(config.c_str(), TARE_E_INVALID_ARGUMENT);
+    require(said.find("is no group of ranks") != std::string::npos, said);
+  }
+  for (const MPI_Comm communicator : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    MPI_Comm_get_errhandler(communicator, &handler);
+    require(handler == MPI_ERRORS_ARE_FATAL, "the job's errors no longer end it");
+  }
 }
 
 /// A module of another MPI than the process has.
