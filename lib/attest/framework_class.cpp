@@ -24,10 +24,13 @@ constexpr ClassName hugging_face[] = {
 constexpr ClassName trainers[] = {
 #include "lib/attest/frameworks/trainers.inc"
 };
+constexpr ClassName tare[] = {
+#include "lib/attest/frameworks/tare.inc"
+};
 
 constexpr FrameworkTable tables[] = {
     {"Python", python},     {"NumPy", numpy}, {"torch", torch}, {"torch.nn", torch_nn}, {"Hugging Face", hugging_face},
-    {"trainers", trainers},
+    {"trainers", trainers}, {"tare", tare},
 };
 
 constexpr bool all_sorted() {

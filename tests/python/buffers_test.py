@@ -110,5 +110,86 @@ class Scalars(unittest.TestCase):
                 write()
 
 
+class DLPackTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
+                ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]
+
+
+class Versioned(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32 * 2), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
+                ("flags", ctypes.c_uint64), ("tensor", DLPackTensor)]
+
+
+class Exporter:
+    """Numbers that a capsule alone tells of: of DLPack 1 with `flags`, of an earlier one where there are none."""
+
+    def __init__(self, memory, code=2, bits=32, flags=None, major=1):
+        self.memory = memory
+        self.shape = (ctypes.c_int64 * 1)(len(memory))
+        tensor = DLPackTensor(ctypes.addressof(memory), (1, 0), 1, code, bits, 1, self.shape)
+        self.content = tensor if flags is None else Versioned((major, 0), None, None, flags, tensor)
+        self.name = b"dltensor" if flags is None else b"dltensor_versioned"
+        if flags is not None:
+            self.__dlpack__ = lambda max_version=None: self.capsule()
+
+    def capsule(self):
+        make = ctypes.pythonapi.PyCapsule_New
+        make.argtypes, make.restype = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p), ctypes.py_object
+        return make(ctypes.addressof(self.content), self.name, None)
+
+    def __dlpack__(self):
+        return self.capsule()
+
+
+class ArrayImpl(Exporter):
+    """As JAX's: immutable, which no flag says."""
+    __module__ = "jaxlib._jax"
+
+    def __dlpack__(self, stream=None, max_version=None):
+        return self.capsule()
+
+
+class Exported(unittest.TestCase):
+    def test_what_may_only_be_read_is_read_and_never_written(self):
+        for kind, flags in ((Exporter, 1), (Exporter, 2), (ArrayImpl, None)):
+            with self.subTest(kind.__name__, flags=flags):
+                memory = (ctypes.c_float * 2)(8, 16)
+                fixed, out = kind(memory, flags=flags), Interface(None)
+                scaler = tare.Scaler("torch", initial_scale=8.0)
+                fp8 = tare.Fp8("fp8_static", slots=1)
+                source = tare.Tensor(ctypes.addressof((ctypes.c_uint8 * 2)()), 2, tare.F8E4M3FN)
+                grads = scaler.grads([fixed])
+                for write in (lambda: scaler.unscale([fixed]), lambda: scaler.scale_tensors(fixed), grads.unscale,
+                              grads.unscale_and_update, lambda: scaler.grads([Interface(None, (2,))]).write([fixed]),
+                              lambda: fp8.dequantize([fixed], [source])):
+                    with self.assertRaisesRegex(ValueError, "only be read|a copy"):
+                        write()
+                self.assertEqual(list(memory), [8, 16])
+                scaler.observe([fixed])
+                grads.observe()
+                into = (ctypes.c_float * 2)()
+                grads.write([into])
+                self.assertEqual(list(into), [1, 2])
+
+    def test_what_may_be_written_is(self):
+        for flags in (None, 0):
+            memory = (ctypes.c_float * 2)(8, 16)
+            tare.Scaler("torch", initial_scale=8.0).unscale(Exporter(memory, flags=flags))
+            self.assertEqual(list(memory), [1, 2])
+
+    def test_fp8_is_taken_by_its_codes_and_other_formats_of_8_bits_are_not(self):
+        memory = (ctypes.c_uint8 * 2)()
+        for code, dtype in ((10, tare.F8E4M3FN), (12, tare.F8E5M2)):
+            self.assertEqual(found_in(Exporter(memory, code, 8)).tensor, (ctypes.addressof(memory), 2, dtype))
+        for code in (0, 1, 2, 7, 8, 9, 11, 13, 14):
+            with self.assertRaisesRegex(TypeError, f"type code {code} .*float8_e4m3fn"):
+                found_in(Exporter(memory, code, 8))
+
+    def test_a_layout_of_a_later_dlpack_is_not_guessed(self):
+        with self.assertRaisesRegex(TypeError, "DLPack 2.0"):
+            found_in(Exporter((ctypes.c_float * 2)(), flags=0, major=2))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,6 +1,8 @@
 """tare.deepspeed and tare.megatron: in the place of those frameworks' own scalers."""
 import copy
+import pathlib
 import pickle
+import tempfile
 import unittest
 
 import tare
@@ -49,6 +51,48 @@ class DeepSpeed(unittest.TestCase):
             again.update_scale(True)
             self.assertEqual((again.cur_scale, again.cur_iter), (32768.0, 2))
         self.assertEqual(scaler.cur_iter, 1)
+
+    def test_a_copy_steps_alone(self):
+        scaler = self.make()
+        again = copy.copy(scaler)
+        again.cur_scale = 128.0
+        again.update_scale(True)
+        self.assertEqual((scaler.cur_scale, scaler.cur_iter, again.cur_iter), (65536, 0, 1))
+
+    def test_what_tare_finds_and_edits_in_a_checkpoint_is_what_the_resumed_run_goes_by(self):
+        scaler = self.make(raise_error_at_min_scale=False)
+        scaler.update_scale(True)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "zero_pp_rank_0_mp_rank_00_optim_states.pt"
+            for one, scale, dialect_keys in ((scaler, 65536, 10), (tare.deepspeed.LossScaler(128), 128, 1)):
+                path.write_bytes(pickle.dumps({"optimizer_state_dict": {"loss_scaler": one, "zero_stage": 1}}, 2))
+                found, = tare.inspect(path).scalers
+                self.assertEqual((found.dialect, found.roles.scale, len(found.editable)), ("deepspeed", scale, dialect_keys))
+                tare.edit(path, scale=1024)
+                again = pickle.loads(path.read_bytes())["optimizer_state_dict"]["loss_scaler"]
+                self.assertEqual((type(again), again.cur_scale, again.dynamic), (type(one), 1024, one.dynamic))
+                self.assertEqual(vars(one).keys(), vars(again).keys())
+            path.write_bytes(pickle.dumps({"optimizer_state_dict": {"loss_scaler": scaler, "zero_stage": 1}}, 2))
+            tare.edit(path, hysteresis=3, cur_hysteresis=1, scale_window=1, min_scale=8)
+            again = pickle.loads(path.read_bytes())["optimizer_state_dict"]["loss_scaler"]
+            again.update_scale(True)
+            self.assertEqual((again.delayed_shift, again.scale_window, again.min_scale), (3, 1, 8))
+            self.assertEqual((again.cur_scale, again.cur_iter, again.raise_error_at_min_scale), (32768.0, 2, False))
+
+    def test_scales_beyond_every_integer_of_64_bits_are_kept(self):
+        scaler = self.make(init_scale=2**64)
+        self.assertEqual(scaler.cur_scale, 2**64)
+        scaler.cur_scale = 2**70
+        self.assertEqual(pickle.loads(pickle.dumps(scaler)).cur_scale, 2**70)
+
+    def test_what_was_pickled_as_a_scaler_of_tare_s_still_loads(self):
+        class Before:
+            def __reduce__(self):
+                inner = tare.Scaler("deepspeed", variant="zero", init_scale=64, scale_window=7)
+                return object.__new__, (tare.deepspeed.DynamicLossScaler,), {"_scaler": inner, "dtype": None}
+
+        again = pickle.loads(pickle.dumps(Before()))
+        self.assertEqual((again.cur_scale, again.scale_window, again.dtype), (64, 7, None))
 
     def test_a_static_scale_stays(self):
         scaler = tare.deepspeed.LossScaler(128)

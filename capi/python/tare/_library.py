@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from operator import index
 from typing import Any
 
 from .errors import error_of
@@ -24,7 +25,8 @@ _LIMITS = {c_int32: (-2**31, 2**31 - 1), c_int64: (-2**63, 2**63 - 1), c_uint32:
 
 def fitting(kind: Any, value: Any) -> Any:
     """The value, which ctypes would cut to what fits. Raises OverflowError for a number that does not."""
-    if isinstance(value, int) and kind in _LIMITS:
+    if hasattr(value, "__index__") and kind in _LIMITS:
+        value = index(value)  # NumPy's, too
         least, most = _LIMITS[kind]
         if not least <= value <= most:
             raise OverflowError(f"{value} does not fit into {least} to {most}")
@@ -51,9 +53,7 @@ def pointer(kind: Any, address: int | None) -> Any:
 
 
 def struct(kind: Any, *values: Any) -> Any:
-    for (_, field), value in zip(kind._fields_, values):
-        fitting(field, value)
-    return kind(*values)
+    return kind(*(fitting(field, value) for (_, field), value in zip(kind._fields_, values)))
 
 
 class ErrorStruct(ctypes.Structure):
@@ -290,6 +290,20 @@ def failed_in_callback(failure: BaseException) -> None:
     _thread.failure = failure
 
 
+def _is_double(value: int) -> bool:
+    return abs(value) < 2**1024 and float(value) == value
+
+
+def set_whole(setter: str, handle: c_void_p, key: bytes, value: int, *stream: Any) -> None:
+    """By `setter`_integer; beyond 64 bits, where a place for floats holds it exactly, by `setter`_number. Raises
+    OverflowError for others."""
+    least, most = _LIMITS[c_int64]
+    if least <= value <= most or not _is_double(value):
+        call(setter + "_integer", handle, key, value, *stream)
+    else:
+        call(setter + "_number", handle, key, float(value), *stream)
+
+
 def made(name: str, *arguments) -> c_void_p:
     """What a function makes or gives the address of."""
     handle = c_void_p()
@@ -339,10 +353,22 @@ class Handle:
         raise TypeError(f"a {type(self).__name__} is neither copied nor pickled: make another")
 
 
+def plain(value: Any) -> Any:
+    """Numbers and arrays of NumPy's, torch's and others' as Python's own; whatever else as it is."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _plain_in_json(value: Any) -> Any:
+    found = plain(value)
+    if found is value:
+        raise TypeError(f"{type(value).__name__} is no value of JSON's")
+    return found
+
+
 def json_of(value: Any) -> bytes:
     """JSON, which has no infinities and nan: raises ValueError for them."""
     try:
-        return json.dumps(value, allow_nan=False).encode()
+        return json.dumps(value, allow_nan=False, default=_plain_in_json).encode()
     except ValueError as failure:
         raise ValueError(f"{failure}: JSON has no inf and nan; where one is meant, give the text 'inf', '-inf' or "
                          "'nan'") from None

@@ -1,5 +1,6 @@
 """tare.deepspeed: the loss scalers of deepspeed.runtime.fp16.loss_scaler, run by libtare, with their attributes: what is
-written into one counts. They are pickled as a state of tare's."""
+written into one counts. They are pickled as DeepSpeed's are, by their attributes: what reads or edits a checkpoint finds
+them there."""
 from __future__ import annotations
 
 import math
@@ -19,11 +20,26 @@ def _value(key: str) -> property:
 
 
 class _LossScaler:
+    _variant = ""
+    _pickled: tuple[str, ...] = ("cur_scale",)
     cur_scale = _value("fields.cur_scale")
     dynamic = False
 
     def __init__(self, **parameters: Any):
-        self._scaler = Scaler("deepspeed", **parameters)
+        self._scaler = Scaler("deepspeed", variant=self._variant, **parameters)
+
+    def __getstate__(self) -> dict[str, Any]:
+        others = {name: value for name, value in self.__dict__.items() if name != "_scaler"}
+        return {**{name: getattr(self, name) for name in self._pickled}, **others}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update((name, value) for name, value in state.items() if name not in self._pickled)
+        if "_scaler" in state:  # as tare 0.1.0 pickled it
+            return
+        self._scaler = Scaler("deepspeed", variant=self._variant)
+        for name in self._pickled:
+            if name in state:
+                setattr(self, name, state[name])
 
     @property
     def loss_scale(self) -> float:
@@ -47,8 +63,10 @@ class _LossScaler:
 class LossScaler(_LossScaler):
     """A scale that stays."""
 
+    _variant = "static"
+
     def __init__(self, scale: float = 1):
-        super().__init__(variant="static", scale=scale)
+        super().__init__(scale=scale)
 
     def has_overflow(self, params: Any) -> bool:
         return False
@@ -63,10 +81,13 @@ class DynamicLossScaler(_LossScaler):
         _value("params." + key) for key in ("scale_factor", "scale_window", "min_scale", "delayed_shift",
                                             "consecutive_hysteresis", "raise_error_at_min_scale"))
     dynamic = True
+    _variant = "zero"
+    _pickled = ("cur_scale", "cur_iter", "last_overflow_iter", "scale_factor", "scale_window", "min_scale", "delayed_shift",
+                "cur_hysteresis", "consecutive_hysteresis", "raise_error_at_min_scale")
 
     def __init__(self, init_scale: float, scale_window: int, min_scale: float, delayed_shift: int,
                  consecutive_hysteresis: bool, raise_error_at_min_scale: bool = True, dtype: Any = None):
-        super().__init__(variant="zero", init_scale=init_scale, scale_window=scale_window, min_scale=min_scale,
+        super().__init__(init_scale=init_scale, scale_window=scale_window, min_scale=min_scale,
                          delayed_shift=delayed_shift, consecutive_hysteresis=consecutive_hysteresis,
                          raise_error_at_min_scale=raise_error_at_min_scale)
         self.dtype = dtype

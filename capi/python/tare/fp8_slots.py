@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from . import _library
@@ -99,7 +100,7 @@ class Fp8(Handle):
         """What values of that slot are multiplied by to become fp8. On the CPU."""
         if not 0 <= slot < len(self):
             raise IndexError(f"slot {slot} of {len(self)}")
-        return Memory(self, self.pointer(SCALE) + 4 * slot, 1, self.on_device).value
+        return Memory(self, self.pointer(SCALE) + 4 * index(slot), 1, self.on_device).value
 
     def statistics(self, stream: int | None = None) -> Answer:
         return answer_of(_library.text("fp8_statistics", self._handle, stream))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _library
@@ -190,8 +191,11 @@ class Scaler(Handle):
         return self.save()[key]
 
     def __setitem__(self, key: str, value: Any) -> None:
-        name = "scaler_set_integer" if isinstance(value, int) else "scaler_set_number"
-        _library.call(name, self._handle, encoded(key), value, None)
+        number = _library.plain(value)
+        if isinstance(number, int):
+            _library.set_whole("scaler_set", self._handle, encoded(key), number, None)
+        else:
+            _library.call("scaler_set_number", self._handle, encoded(key), number, None)
 
     def grads(self, gradients: Any) -> Grads:
         return Grads(self, gradients)
@@ -209,31 +213,47 @@ def _again(state: str, parameters: dict[str, Any]) -> Scaler:
     return Scaler.from_state(State(state), **parameters)
 
 
+def _read_at_least(gradients: Any) -> tuple[Tensors, str | None]:
+    """The buffers, and why they are not to be written, where they are not."""
+    if isinstance(gradients, Iterator):
+        gradients = list(gradients)
+    try:
+        return Tensors(gradients), None
+    except ValueError as failure:
+        return Tensors(gradients, writes=False), str(failure)
+
+
 class Grads(Handle):
     """A list of gradients made ready once and used every step; it has a found-inf of its own, and adds to its
-    scaler's."""
+    scaler's. Of buffers that may only be read, unscale raises ValueError."""
 
     _kind = "grads"
 
     def __init__(self, scaler: Scaler, gradients: Any):
-        tensors = Tensors(gradients)
+        tensors, self._unwritable = _read_at_least(gradients)
         self._scaler = scaler  # lives as long as its lists
         self._kept, self._orders = tensors.kept, tensors.orders
         self._own(_library.made("grads_create", scaler._handle, tensors.array, tensors.count))
 
     def rebind(self, gradients: Any, stream: int | None = None) -> None:
         """Other buffers of the same counts and dtypes; raises Mismatch for others."""
-        tensors = Tensors(gradients)
+        tensors, unwritable = _read_at_least(gradients)
         _library.call("grads_rebind", self._handle, tensors.array, tensors.count, stream)
-        self._kept, self._orders = tensors.kept, tensors.orders
+        self._kept, self._orders, self._unwritable = tensors.kept, tensors.orders, unwritable
+
+    def _require_writable(self) -> None:
+        if self._unwritable is not None:
+            raise ValueError(self._unwritable)
 
     def unscale(self, stream: int | None = None) -> None:
+        self._require_writable()
         _library.call("grads_unscale", self._handle, stream)
 
     def observe(self, stream: int | None = None) -> None:
         _library.call("grads_observe", self._handle, stream)
 
     def unscale_and_update(self, stream: int | None = None) -> None:
+        self._require_writable()
         _library.call("grads_unscale_and_update", self._handle, stream)
 
     def observe_and_update(self, stream: int | None = None) -> None:

@@ -15,8 +15,9 @@ _NAMES = {"float32": F32, "float64": F64, "float16": F16, "bfloat16": BF16, "flo
           "float8_e5m2": F8E5M2}
 _SIZES = {F32: 4, F64: 8, F16: 2, BF16: 2, F8E4M3FN: 1, F8E5M2: 1}
 _FORMATS = {"f": F32, "d": F64, "e": F16}
+_OWN_ORDER = "@=<" if sys.byteorder == "little" else "@=>"  # before a format: ctypes' arrays say it
 _TYPESTRS = {"<f4": F32, "<f8": F64, "<f2": F16}
-_DLPACK = {(2, 32): F32, (2, 64): F64, (2, 16): F16, (4, 16): BF16}  # by code and bits
+_DLPACK = {(2, 32): F32, (2, 64): F64, (2, 16): F16, (4, 16): BF16, (10, 8): F8E4M3FN, (12, 8): F8E5M2}  # by code and bits
 
 
 class Tensor(NamedTuple):
@@ -59,7 +60,7 @@ def found_in(buffer: Any, writes: bool = True) -> Found:
         if interface is not None:
             return _of_interface(buffer, interface, writes)
     if hasattr(buffer, "__dlpack__"):
-        return _of_dlpack(buffer)
+        return _of_dlpack(buffer, writes)
     return _of_memory(buffer)
 
 
@@ -98,7 +99,7 @@ def piece_of(buffer: Any, writes: bool = True) -> Piece:
         if interface is not None:
             return _piece_of_interface(buffer, interface, writes)
     if hasattr(buffer, "__dlpack__"):
-        found, shape, capsule = _dlpack(buffer)
+        found, shape, capsule = _dlpack(buffer, writes)
         size = found.bits * found.lanes // 8
         if found.strides and not _in_rows(shape, found.strides[:found.ndim]):
             _refuse_order("the DLPack tensor")
@@ -229,22 +230,65 @@ class _DLTensor(ctypes.Structure):
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
-def _dlpack(buffer: Any) -> tuple[_DLTensor, Any, Any]:
+class _DLManagedTensorVersioned(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
+
+
+_READ_ONLY, _COPIED = 1, 2  # DLPACK_FLAG_BITMASK_
+
+
+def _capsule(buffer: Any) -> Any:
+    """One that has flags, of who knows DLPack 1.0."""
+    try:
+        return buffer.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        return buffer.__dlpack__()
+
+
+def _content(capsule: Any, name: bytes) -> int | None:
+    """Its address; None where the capsule is not of that name."""
+    is_valid, take = ctypes.pythonapi.PyCapsule_IsValid, ctypes.pythonapi.PyCapsule_GetPointer
+    is_valid.argtypes = take.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    is_valid.restype, take.restype = ctypes.c_int, ctypes.c_void_p
+    return take(capsule, name) if is_valid(capsule, name) else None
+
+
+def _is_immutable(buffer: Any) -> bool:
+    """By its kind: JAX's arrays share memory with one another and with constants, and their capsules have no flags."""
+    return type(buffer).__module__.partition(".")[0] in ("jax", "jaxlib")
+
+
+def _require_writable(buffer: Any, flags: int) -> None:
+    if flags & _READ_ONLY or _is_immutable(buffer):
+        raise ValueError(f"the array ({type(buffer).__name__}) may only be read")
+    if flags & _COPIED:
+        raise ValueError(f"the array ({type(buffer).__name__}) gives a copy by DLPack: what is written there is lost")
+
+
+def _dlpack(buffer: Any, writes: bool) -> tuple[_DLTensor, Any, Any]:
     """What the capsule says, the shape, and the capsule, which is never consumed: it keeps the memory, and gives it back
     itself."""
-    capsule = buffer.__dlpack__()
-    take = ctypes.pythonapi.PyCapsule_GetPointer
-    take.argtypes, take.restype = (ctypes.py_object, ctypes.c_char_p), ctypes.c_void_p
-    found = _DLTensor.from_address(take(capsule, b"dltensor"))
+    capsule = _capsule(buffer)
+    address, flags = _content(capsule, b"dltensor_versioned"), 0
+    if address is None:
+        found = _DLTensor.from_address(_content(capsule, b"dltensor"))
+    else:
+        managed = _DLManagedTensorVersioned.from_address(address)
+        if managed.major != 1:
+            raise TypeError(f"the array is exported by DLPack {managed.major}.{managed.minor}; versions 0 and 1 are known")
+        found, flags = managed.tensor, managed.flags
+    if writes:
+        _require_writable(buffer, flags)
     return found, found.shape[:found.ndim], capsule
 
 
-def _of_dlpack(buffer: Any) -> Found:
-    found, shape, capsule = _dlpack(buffer)
+def _of_dlpack(buffer: Any, writes: bool) -> Found:
+    found, shape, capsule = _dlpack(buffer, writes)
     dtype = _DLPACK.get((found.code, found.bits)) if found.lanes == 1 else None
     if dtype is None:
-        raise TypeError(f"the DLPack tensor is of type code {found.code} and {found.bits} bits; there are float32, "
-                        "float64, float16 and bfloat16")
+        raise TypeError(f"the DLPack tensor is of type code {found.code} and {found.bits} bits; there are: "
+                        f"{', '.join(_NAMES)}")
     strides = found.strides[:found.ndim] if found.strides else None
     if not _dense(shape, strides):
         _refuse_gaps("the DLPack tensor")
@@ -273,7 +317,7 @@ def _piece_of_memory(buffer: Any, writes: bool) -> Piece:
 
 def _of_memory(buffer: Any) -> Found:
     view = _view(buffer)
-    dtype = _FORMATS.get(view.format)
+    dtype = _FORMATS.get(view.format[1:] if view.format[0] in _OWN_ORDER else view.format)
     if dtype is None:
         raise TypeError(f"a buffer of format {view.format!r}; there are: {', '.join(_FORMATS)}")
     if not view.c_contiguous:
