@@ -75,6 +75,18 @@ tare_state* new_state(LoadedState loaded) {
   return new tare_state{.state = std::move(loaded.state), .findings = std::move(loaded.findings)};
 }
 
+/// An array that is there keeps its dimensions: one of several takes as many elements as it has.
+std::vector<uint64_t> shape_for(const tare_state* state, const char* key, uint64_t count) {
+  const StateValue* value = find(state->state, key);
+  const auto* array = value == nullptr ? nullptr : std::get_if<StateArray>(value);
+  if (array == nullptr || array->shape.size() < 2) return {count};
+  if (array->size() == count) return array->shape;
+  throw Error(Status::mismatch,
+              std::string(key) + " has " + std::to_string(array->size()) + " elements in " +
+                  std::to_string(array->shape.size()) + " dimensions, " + std::to_string(count) + " are given",
+              "Give all of them, in C order.");
+}
+
 std::vector<double> given(const double* values, uint64_t count) {
   if (count > 0) require(values, "values");
   return {values, values + count};
@@ -204,7 +216,9 @@ int32_t tare_state_set_text(tare_state* state, const char* key, const char* valu
 
 int32_t tare_state_set_array(tare_state* state, const char* key, const double* values, uint64_t count,
                              tare_error* error) {
-  return set_value(state, key, error, [&] { return StateValue(StateArray{{count}, given(values, count)}); });
+  return set_value(state, key, error, [&] {
+    return StateValue(StateArray{shape_for(state, key, count), given(values, count)});
+  });
 }
 
 int32_t tare_state_remove(tare_state* state, const char* key, tare_error* error) {

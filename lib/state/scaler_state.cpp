@@ -278,8 +278,10 @@ std::int64_t integer_of(const StateValue& value, std::string_view what) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
   const double number = number_of(value, what);
   constexpr double two_to_63 = 9223372036854775808.0;
-  if (number != std::floor(number) || !(number >= -two_to_63 && number < two_to_63)) {
-    throw Error(Status::mismatch, std::string(what) + " is " + float_text(number) + ", a whole number is meant");
+  const bool is_whole = std::isfinite(number) && number == std::floor(number);
+  if (!is_whole || number < -two_to_63 || number >= two_to_63) {
+    throw Error(Status::mismatch, std::string(what) + " is " + float_text(number) + ", a whole number " +
+                                      (is_whole ? "from -2^63 to 2^63 - 1 " : "") + "is meant");
   }
   return static_cast<std::int64_t>(number);
 }

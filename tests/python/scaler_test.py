@@ -119,6 +119,42 @@ class Scalers(unittest.TestCase):
         self.assertEqual(scaler.save(), before)
         self.assertNotIn("_growth_tracker", state)
 
+    def test_whole_numbers_of_any_size_are_floats_where_floats_are_meant(self):
+        scaler, state = tare.Scaler("torch"), tare.State({"policy": "torch", "fields": {"scale": 1}})
+        for one in (scaler, state):
+            one["scale"] = 2**64
+            self.assertEqual(one["scale"], 2.0**64)
+        for value, error in ((2**64 + 1, OverflowError), (10**400, OverflowError), (2**64, ValueError)):
+            with self.assertRaises(error):
+                scaler["growth_interval"] = value
+        self.assertEqual(scaler["growth_interval"], 2000)
+
+    def test_numbers_of_numpy_s_and_others_are_numbers(self):
+        class Number:
+            """As NumPy's and torch's."""
+            shape = ()
+
+            def __init__(self, value):
+                self.value = value
+
+            def tolist(self):
+                return self.value
+            __index__ = tolist
+
+        self.assertEqual(tare.Scaler("torch", growth_interval=Number(5), initial_scale=Number(8.0)).save()["growth_interval"], 5)
+        scaler = tare.Scaler("torch")
+        state = scaler.save()
+        for one in (scaler, state):
+            one["growth_interval"], one["scale"] = Number(7), Number(4.0)
+            self.assertEqual((one["growth_interval"], one["scale"]), (7, 4.0))
+        fp8 = tare.Fp8("fp8_static", slots=Number(2))
+        fp8.observe([array.array("f", [3.0])], slots=[Number(1)])
+        self.assertEqual(fp8.scale(1), 1.0)
+        with self.assertRaisesRegex(OverflowError, "does not fit"):
+            fp8.observe([array.array("f", [3.0])], slots=[Number(-1)])
+        with self.assertRaisesRegex(TypeError, "object is no value of JSON"):
+            tare.Scaler("torch", growth_interval=object())
+
     def test_a_text_that_would_end_at_its_nul_is_told_and_not_cut(self):
         state = tare.State({"policy": "torch", "fields": {"scale": 1.0}})
         for refused in (lambda: state["scale\0zzz"], lambda: state.__setitem__("scale\0zzz", 2.0),
@@ -258,6 +294,30 @@ class States(unittest.TestCase):
         self.assertEqual(state["scale"], INF)
         self.assertEqual(tare.State(state.to_json()), state)
 
+    def test_an_array_is_read_as_numbers_and_keeps_its_shape(self):
+        fp8 = tare.Fp8("transformer_engine", slots=["a", "inf"], format="e4m3", amax_history_len=3)
+        state = fp8.save()
+        key = "fields.amax_history"
+        for rows in ([[0.0, INF, 3.0], [-INF, 0.0, 7.0]], [[INF] * 3, [INF] * 3], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]):
+            state[key] = rows
+            self.assertEqual(state[key], rows)
+            before = state.to_json()
+            state[key] = state[key]
+            self.assertEqual(state.to_json(), before)
+        state["amax_history"] = [6.0, 5.0, 4.0, 3.0, 2.0, 1.0]
+        self.assertEqual(state[key], [[6.0, 5.0, 4.0], [3.0, 2.0, 1.0]])
+        before = state.to_json()
+        for other in ([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [[1.0, 2.0, 3.0]], [1.0, 2.0, 3.0], [[1.0] * 3] * 3,
+                      [[1.0], [2.0, 3.0]]):
+            with self.assertRaises(ValueError):
+                state[key] = other
+        with self.assertRaises(tare.Mismatch):
+            state["scale"] = [[1.0, 2.0]]
+        self.assertEqual(state.to_json(), before)
+        self.assertEqual((state["slots"], state["format"]), (["a", "inf"], ["e4m3", "e4m3"]))
+        state["scale"] = [math.nan, 1.0]
+        self.assertTrue(math.isnan(state["scale"][0]))
+
     def test_copies_are_its_own(self):
         state = tare.State(self.STATE)
         for other in (state.copy(), copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
@@ -300,6 +360,11 @@ class Buffers(unittest.TestCase):
         self.assertEqual(tensor, (numbers.buffer_info()[0], 2, tare.F64))
         self.assertEqual(tensor_of(memoryview(numbers))[0], tensor)
         self.assertEqual(tensor_of(array.array("f"))[0].count, 0)
+        for kind, wanted in ((ctypes.c_float, tare.F32), (ctypes.c_double, tare.F64)):  # which tell their byte order
+            own = (kind * 3)()
+            self.assertEqual(tensor_of(own)[0], (ctypes.addressof(own), 3, wanted))
+        with self.assertRaises(TypeError):
+            tensor_of((ctypes.c_float.__ctype_be__ * 3)())
         for wrong in (3, "text", None, array.array("i", [1])):
             with self.assertRaises(TypeError):
                 tensor_of(wrong)

@@ -70,8 +70,7 @@ extern "C" {
 #define TARE_VERSION_MINOR 1
 #define TARE_VERSION_PATCH 0
 /* That of this header; tare_version() tells the library's. */
-#define TARE_VERSION \
-  (((uint32_t)TARE_VERSION_MAJOR << 24) | ((uint32_t)TARE_VERSION_MINOR << 12) | (uint32_t)TARE_VERSION_PATCH)
+#define TARE_VERSION (TARE_VERSION_MAJOR * 0x1000000u + TARE_VERSION_MINOR * 0x1000u + TARE_VERSION_PATCH)
 
 /* major << 24 | minor << 12 | patch */
 TARE_API uint32_t tare_version(void);
@@ -362,10 +361,11 @@ TARE_API int32_t tare_grads_report_reduced(tare_grads* grads, tare_stream stream
 /* JSON "tare.grads/1": what the last unscale, observe or write found in the values as they were read: "found_inf",
  * "total", and "tensors", one for each in the list's order, with count, zeros, below, max_abs, sum_of_squares, norm.
  * One infinity makes these infinite, one nan makes them nan. With the scaler's "finite_statistics" each has besides
- * them how many "nans" and "infinities" there were, and "finite_max_abs" and "finite_norm" of the other values. The
- * pass itself counts them: a piece of 64 KiB at most that is not finite throughout is looked at once more, before
- * anything is written over it; on the CPU while it is in the cache, on a GPU in a launch behind the pass, and where the
- * pass writes all values are read ahead of it for that. Waits. *out is owned. */
+ * them how many "nans" and "infinities" there were, and "finite_max_abs" and "finite_norm" of the other values (the
+ * total of a comm's sharded gradients has not: tare_scaler_set_comm). The pass itself counts them: a piece of 64 KiB at
+ * most that is not finite throughout is looked at once more, before anything is written over it; on the CPU while it is
+ * in the cache, on a GPU in a launch behind the pass, and where the pass writes all values are read ahead of it for
+ * that. Waits. *out is owned. */
 TARE_API int32_t tare_grads_statistics(tare_text** out, const tare_grads* grads, tare_stream stream, tare_error* error);
 
 TARE_API void tare_grads_destroy(tare_grads* grads);
@@ -536,8 +536,9 @@ TARE_API int32_t tare_state_shape(uint64_t* out, uint64_t* rank, const tare_stat
 TARE_API int32_t tare_state_count(uint64_t* out, const tare_state* state, tare_error* error);
 TARE_API int32_t tare_state_key(tare_text** out, const tare_state* state, uint64_t index, tare_error* error);
 
-/* A value keeps its kind: an integer stays one. TARE_E_MISMATCH where the policy cannot hold it,
- * TARE_E_INVALID_ARGUMENT for a text that is no UTF-8. */
+/* A value keeps its kind: an integer stays one; and an array of several dimensions its shape, which as many elements
+ * fill. TARE_E_MISMATCH where the policy or the array cannot hold it, TARE_E_INVALID_ARGUMENT for a text that is no
+ * UTF-8. */
 TARE_API int32_t tare_state_set_number(tare_state* state, const char* key, double value, tare_error* error);
 TARE_API int32_t tare_state_set_integer(tare_state* state, const char* key, int64_t value, tare_error* error);
 TARE_API int32_t tare_state_set_text(tare_state* state, const char* key, const char* value, tare_error* error);

@@ -3,16 +3,16 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import Any
 
 from . import _library
 from ._library import Handle, encoded, path_bytes
 from .answers import Answer, answer_of
 from .checkpoint import Path, options_of
-from .errors import InvalidArgument
+from .errors import InvalidArgument, Mismatch
 
-_NONE, _NUMBER, _INTEGER, _BOOLEAN, _TEXT = range(5)  # TARE_KIND_; what comes behind is JSON
+_NONE, _NUMBER, _INTEGER, _BOOLEAN, _TEXT, _ARRAY = range(6)  # TARE_KIND_; what comes behind is JSON
 
 
 class State(Handle, MutableMapping[str, Any]):
@@ -96,20 +96,35 @@ class State(Handle, MutableMapping[str, Any]):
         if kind == _BOOLEAN:
             return bool(_library.number(ctypes.c_int64, "state_integer", self._handle, name))
         text = _library.text("state_text", self._handle, name)
-        return text if kind == _TEXT else json.loads(text)
+        if kind == _TEXT:
+            return text
+        return _with_numbers(json.loads(text)) if kind == _ARRAY else json.loads(text)
 
     def __setitem__(self, key: str, value: Any) -> None:
+        """An array keeps the shape that it has: it takes one of that shape, or its elements in a row. Raises Mismatch for
+        another."""
         name = encoded(key)
+        value = _library.plain(value)
         if isinstance(value, int):
-            _library.call("state_set_integer", self._handle, name, value)
+            _library.set_whole("state_set", self._handle, name, value)
         elif isinstance(value, str):
             _library.call("state_set_text", self._handle, name, encoded(value))
-        elif isinstance(value, Sequence) or hasattr(value, "tolist"):
-            numbers = _flat(value.tolist() if hasattr(value, "tolist") else value)
+        elif isinstance(value, Sequence):
+            numbers = self._elements(key, value)
             _library.call("state_set_array", self._handle, name, (ctypes.c_double * len(numbers))(*numbers),
                           len(numbers))
         else:
             _library.call("state_set_number", self._handle, name, value)
+
+    def _elements(self, key: str, value: Sequence) -> list[float]:
+        given = _shape(value)
+        if len(given) > 1:
+            held = self.get(key)
+            if not isinstance(held, list) or given != _shape(held):
+                there = f"{_sizes(_shape(held))} elements" if isinstance(held, list) else "no array"
+                raise Mismatch(f"{key} has {there}, {_sizes(given)} are given",
+                               "Give as many in each dimension, or make a State of all its values.")
+        return _flat(value)
 
     def __delitem__(self, key: str) -> None:
         if key == "policy":
@@ -150,6 +165,33 @@ class State(Handle, MutableMapping[str, Any]):
 
 def _given(**options: Any) -> bytes:
     return _library.json_of({key: value for key, value in options.items() if value is not None})
+
+
+def _with_numbers(array: list) -> list:
+    """inf and nan, which are texts in JSON, as the numbers that they are; names stay texts."""
+    elements = _flat(array)
+    if not any(isinstance(element, str) for element in elements):
+        return array
+    is_of_names = all(isinstance(element, str) for element in elements) and not {"inf", "-inf", "nan"}.issuperset(elements)
+    return array if is_of_names else _each(float, array)
+
+
+def _each(function: Callable, value: Any) -> Any:
+    return [_each(function, item) for item in value] if isinstance(value, list) else function(value)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    """Of nested lists. Raises ValueError for rows that differ."""
+    if not isinstance(value, (list, tuple)):
+        return ()
+    shapes = {_shape(item) for item in value}
+    if len(shapes) > 1:
+        raise ValueError("rows of an array are of different lengths")
+    return (len(value), *(shapes.pop() if shapes else ()))
+
+
+def _sizes(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
 
 
 def _flat(value: Any) -> list[float]:

@@ -120,8 +120,11 @@ TEST_CASE("a number is read behind every value that stands for one, and a whole 
   CHECK(integer_of(StateValue(7.0), "window") == 7);
   CHECK(integer_of(StateValue(true), "window") == 1);
   CHECK(integer_of(StateValue(-0x1p63), "window") == std::numeric_limits<std::int64_t>::min());
-  for (const double number : {7.5, 0x1p63, std::nan("")}) {
+  for (const double number : {7.5, HUGE_VAL, std::nan("")}) {
     CHECK_THROWS_WITH(integer_of(StateValue(number), "window"), Contains("a whole number is meant"));
+  }
+  for (const double number : {0x1p63, 1e300, -0x1.1p63}) {  // whole they are
+    CHECK_THROWS_WITH(integer_of(StateValue(number), "window"), Contains("a whole number from -2^63 to 2^63 - 1"));
   }
 }
 
