@@ -9,6 +9,7 @@
 #include <charconv>
 #include <iterator>
 #include <map>
+#include <ranges>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -25,23 +26,9 @@ bool any_command(const CLI::App*) {
   return true;
 }
 
-/// "--at=" gives the empty text, as an unset variable in --at="$AT" does: in two words here, as CLI11 would take the
-/// next word for its value, a path or a command.
-std::vector<std::string> with_empty_values_apart(std::span<char* const> words) {
-  std::vector<std::string> apart;
-  bool has_options = true;
-  for (const std::string_view word : words) {
-    has_options = has_options && word != "--";
-    const bool is_empty = has_options && word.starts_with("--") && word.find('=') == word.size() - 1;
-    apart.emplace_back(word.substr(0, word.size() - (is_empty ? 1 : 0)));
-    if (is_empty) apart.emplace_back();
-  }
-  return apart;
-}
-
 /// `tare help edit` asks what `tare edit --help` does. CLI11 wants the words without the program's, the last one first.
 std::vector<std::string> reversed(std::span<char* const> words) {
-  std::vector<std::string> reversed = with_empty_values_apart(words);
+  std::vector<std::string> reversed(words.begin(), words.end());
   if (!reversed.empty() && reversed.front() == "help") {
     reversed.erase(reversed.begin());
     reversed.emplace_back("--help");
@@ -157,9 +144,10 @@ const CLI::Validator& at_least_one() {
       [](const std::string& given) {
         std::size_t value = 0;
         const char* const end = given.data() + given.size();
-        const bool is_number = std::from_chars(given.data(), end, value).ptr == end;
-        return is_number && value > 0 ? std::string()
-                                      : fmt::format("must be 1 or more{}{}", given.empty() ? "" : ", not ", given);
+        const auto [behind, error] = std::from_chars(given.data(), end, value);
+        if (error == std::errc::result_out_of_range) return "is too great: " + given;
+        return behind == end && value > 0 ? std::string()
+                                          : fmt::format("must be 1 or more{}{}", given.empty() ? "" : ", not ", given);
       },
       "");
   return number;
@@ -220,6 +208,26 @@ void describe(CLI::App& app, const Verb& verb, std::span<const std::string> word
   app.footer(verb.closing_words);
 }
 
+/// "--at=" gives the empty text, as an unset variable in --at="$AT" does: in two words here, as CLI11 would take the
+/// next word for its value, a path or a command. `reversed`: the last word first.
+std::vector<std::string> with_empty_values_apart(const CLI::App& app, const std::vector<std::string>& reversed) {
+  std::vector<std::string> apart;
+  const CLI::App* verb = &app;
+  bool has_options = true;
+  for (const std::string& word : reversed | std::views::reverse) {
+    has_options = has_options && word != "--";
+    const auto inner = verb->get_subcommands([&](const CLI::App* each) { return each->get_name() == word; });
+    if (!inner.empty()) verb = inner.front();
+    const std::string name = word.substr(0, word.find('='));
+    const CLI::Option* option = has_options && word == name + "=" ? verb->get_option_no_throw(name) : nullptr;
+    const bool is_empty = option != nullptr && option->get_items_expected_min() > 0;
+    apart.push_back(is_empty ? name : word);
+    if (is_empty) apart.emplace_back();
+  }
+  std::ranges::reverse(apart);
+  return apart;
+}
+
 }  // namespace
 
 void add_terminal_options(Verb& command, TerminalOptions& options) {
@@ -240,6 +248,7 @@ std::optional<int> parse_words(const Verb& command, const std::string& version, 
   app.set_version_flag("-V,--version", version);
   std::vector<std::string> rest = reversed(words.empty() ? words : words.subspan(1));
   describe(app, command, rest, run);
+  rest = with_empty_values_apart(app, rest);
   app.failure_message(usage_message);
   if (!starts_with_command(app, "", rest) || !names_its_options(rest)) return exit_usage;
   try {

@@ -134,7 +134,11 @@ std::optional<std::string> by_pointer(const Files& files, const std::string& dir
 
 std::optional<Error> pointer_problem(const Files& files, const std::string& directory) {
   const std::vector<PointerRead> readings = readings_of(files, directory);
-  return readings.empty() ? std::nullopt : problem_of(files, directory, chosen(files, directory, readings));
+  if (readings.empty()) return std::nullopt;
+  const PointerRead& choice = chosen(files, directory, readings);
+  const bool leads_elsewhere = choice.text.find('/') != choice.text.npos;
+  auto problem = leads_elsewhere ? std::nullopt : problem_of(files, directory, choice);
+  return problem && problem->status == Status::not_found ? problem : std::nullopt;
 }
 
 }  // namespace tare

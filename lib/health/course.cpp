@@ -113,6 +113,7 @@ class CourseReader {
     }
     Stretch& whole = course_.stretches.back();
     whole.steps += stretch.steps;
+    whole.most_steps += stretch.most_steps;
     whole.unseen_within += stretch.unseen_before;
     whole.at_told += stretch.at_told;
     whole.overflows += stretch.overflows;
@@ -137,6 +138,8 @@ class CourseReader {
     stretch.after = step.after.value_or(stretch.before);
     stretch.grew_before = scale_ && stretch.before > *scale_;
     stretch.steps = covered_by(step);
+    const bool has_gap = step.span == 1 && step.step && !is_by_sample_;
+    stretch.most_steps = std::max(stretch.steps, has_gap ? static_cast<std::uint64_t>(course_.stride) : 0);
     stretch.is_top_told = stretch.steps == 1 || step.scale || (scale_ && !came_down(step));
     if (step.scale || step.after) stretch.at_told = stretch.steps;
     stretch.is_fatal = step.fatal;
@@ -233,9 +236,17 @@ class CourseReader {
     const auto& all = course_.stretches;
     if (course_.falls.empty()) return false;
     const std::size_t last = course_.falls.back().last;
-    const bool is_next = last + 1 == i || (last + 2 == i && all[i - 1].is_rest && all[i - 1].is_adjacent);
+    const bool is_next = last + 1 == i || (last + 2 == i && all[i - 1].is_rest && all[i - 1].is_adjacent && is_row(i));
     return is_next && all[i].is_adjacent && !all[i].grew_before && !all[i].is_level() && !all[last].is_level() &&
            all[i].first.segment == all[last].first.segment;
+  }
+
+  /// With the rest of a report between that stretch and the last fall, where all of it must lie between.
+  [[nodiscard]] bool is_row(std::size_t i) const {
+    const auto& all = course_.stretches;
+    const Fall& fall = course_.falls.back();
+    const std::uint64_t steps = fall.steps + clean_behind_ + all[i - 1].steps + all[i].overflows;
+    return rest_may_lie_before_ || 2 * (fall.overflows + all[i].overflows) >= steps;
   }
 
   /// Of an interval at either end of a fall only the overflows need be part of it.
@@ -245,8 +256,9 @@ class CourseReader {
     const std::uint64_t rest = !begins && fall.last + 1 < i ? course_.stretches[i - 1].steps : 0;
     if (!begins) fall.steps += clean_behind_ + (rest_may_lie_before_ ? 0 : rest);
     fall.steps += stretch.overflows;
-    fall.most_steps += rest + stretch.steps;
+    fall.most_steps += rest + stretch.most_steps;
     clean_behind_ = begins ? 0 : stretch.steps - stretch.overflows;
+    fall.whole_steps = fall.steps + clean_behind_;
     rest_may_lie_before_ = (begins || (rest_may_lie_before_ && rest == 0)) && stretch.kind == StretchKind::overflow;
     fall.last = i;
     fall.overflows += stretch.overflows;

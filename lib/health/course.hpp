@@ -41,6 +41,7 @@ struct Stretch {
   std::optional<std::int64_t> last_step;
   double before = 0, after = 0;                        ///< the scale that it began with, and that it left
   std::uint64_t steps = 0;                             ///< that are told of
+  std::uint64_t most_steps = 0;                        ///< with those between a reading and the one before it
   std::uint64_t unseen_before = 0, unseen_within = 0;  ///< steps of which nothing is told
   std::uint64_t at_told = 0;    ///< of the steps, those with a scale: DeepSpeed's reports have none, and hide growths
   std::uint64_t overflows = 0;  ///< at least so many
@@ -52,7 +53,9 @@ struct Stretch {
   bool is_rest = false;  ///< of a report whose overflows were told before it: as well they may lie behind these steps
 
   /// An interval that hides a growth, or overflows that a hysteresis takes: it leaves the scale where it was.
-  [[nodiscard]] bool is_level() const { return kind == StretchKind::mixed && before == after && after > usual_floor; }
+  [[nodiscard]] bool is_level() const {
+    return kind == StretchKind::mixed && is_top_told && before == after && after > usual_floor;
+  }
 };
 
 /// Overflows that follow each other without a growth between them.
@@ -61,12 +64,16 @@ struct Fall {
   std::uint64_t overflows = 0;      ///< at least
   std::uint64_t steps = 0;          ///< from the first of them to the last, at least
   std::uint64_t most_steps = 0;     ///< the same, with all of the intervals that it begins and ends in
+  std::uint64_t whole_steps = 0;    ///< the same, with all of the interval that it ends in
   double top = 0, bottom = 0;       ///< the scale before and after
   std::uint64_t clean_after = 0;    ///< clean steps that follow, as far as is told
   bool is_at_start = false;         ///< of the run, before any window without overflow
   bool is_fatal = false;
 
-  [[nodiscard]] bool is_in_a_row() const { return 2 * overflows >= steps; }
+  /// Overflows on both sides of a report's edge may be one row; few of them in long reports are not taken for one.
+  [[nodiscard]] bool is_in_a_row() const {
+    return 2 * overflows >= whole_steps || (2 * overflows >= steps && most_steps <= 20 * overflows);
+  }
   [[nodiscard]] double octaves() const;
 };
 

@@ -251,7 +251,7 @@ def missing_files(tare, corpus, scratch):
 POINTERS = [
     ("deepspeed/zero1_1rank/ckpt", "latest", None, set()),
     ("deepspeed/zero1_1rank/ckpt", "latest", "global_step99", {"pointer-astray"}),
-    ("deepspeed/zero1_1rank/ckpt", "latest", "../elsewhere", {"pointer-astray"}),
+    ("deepspeed/zero1_1rank/ckpt", "latest", "/scratch/run/global_step99", set()),
     ("megatron/torch_tp2_pp2/ckpt", "latest_checkpointed_iteration.txt", "900", {"pointer-astray"}),
 ]
 

@@ -1,8 +1,14 @@
 // verl keeps no scaler of its FSDP workers. Source: verl/utils/checkpoint/fsdp_checkpoint_manager.py,
-// verl/workers/engine/fsdp/transformer_impl.py (ShardedGradScaler(growth_interval=400)).
+// verl/utils/checkpoint/checkpoint_manager.py, verl/workers/engine/fsdp/transformer_impl.py
+// (ShardedGradScaler(growth_interval=400)).
+#include <fmt/format.h>
+
 #include <array>
+#include <optional>
+#include <string>
 
 #include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/run_pointer.hpp"
 
 namespace tare {
 namespace {
@@ -15,10 +21,21 @@ constexpr auto verl_resumes = std::to_array<Resume>({
      .was_run = true},
 });
 
+// Megatron's file, and other folders: find_latest_ckpt_path.
+std::optional<std::string> verl_step(std::string_view text) {
+  const auto step = iteration_number(text);
+  return step ? std::optional(fmt::format("global_step_{}", *step)) : std::nullopt;
+}
+
+constexpr auto verl_pointers = std::to_array<RunPointer>({
+    {"latest_checkpointed_iteration.txt", verl_step},
+});
+
 }  // namespace
 
 constinit const Trainer verl_trainer = {
     .name = "verl",
+    .pointers = verl_pointers,
     .marks = verl_marks,
     .marked_file = "*extra_state_world_size_*",
     .resumes = verl_resumes,
