@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/holds.hpp"
 #include "lib/base/text.hpp"
 #include "tools/render_health.hpp"
 #include "tools/table.hpp"
@@ -23,16 +24,23 @@ std::string scales_text(const TraceCheckpoint& checkpoint) {
   return text;
 }
 
-/// What changes from checkpoint to checkpoint; settings stay.
-std::string fields_text(const Timeline& timeline, const TraceCheckpoint& checkpoint) {
-  const auto has = [](const TraceCheckpoint& other, const auto& field) {
-    return std::ranges::find(other.fields, field) != other.fields.end();
-  };
+using Fields = decltype(TraceCheckpoint::fields);
+
+/// Settings, which stay from checkpoint to checkpoint; none of a single one.
+Fields settings_of(const Timeline& timeline) {
+  if (timeline.rows.size() < 2) return {};
+  Fields settings = timeline.rows.front().checkpoint.fields;
+  for (const TimelineRow& row : timeline.rows) {
+    std::erase_if(settings, [&](const auto& field) { return !holds(row.checkpoint.fields, field); });
+  }
+  return settings;
+}
+
+/// What changes from checkpoint to checkpoint.
+std::string fields_text(const Fields& settings, const TraceCheckpoint& checkpoint) {
   std::string text;
   for (const auto& field : checkpoint.fields) {
-    const bool is_constant =
-        std::ranges::all_of(timeline.rows, [&](const TimelineRow& row) { return has(row.checkpoint, field); });
-    if (field.first == "scale" || (is_constant && timeline.rows.size() > 1)) continue;
+    if (field.first == "scale" || holds(settings, field)) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", escaped(field.first), field.second);
   }
   return text;
@@ -53,11 +61,11 @@ std::string between_text(const TimelineRow& row) {
   return text;
 }
 
-TableRow row_of(const Timeline& timeline, const TimelineRow& row) {
+TableRow row_of(const Timeline& timeline, const Fields& settings, const TimelineRow& row) {
   const TraceCheckpoint& checkpoint = row.checkpoint;
   const std::string note = row.is_last_healthy ? "last healthy" : row.is_sick ? "sick" : "";
   return {{checkpoint.step ? fmt::format("{}", *checkpoint.step) : "?", scales_text(checkpoint),
-           fields_text(timeline, checkpoint), between_text(row), note, path_text(timeline, checkpoint.path)},
+           fields_text(settings, checkpoint), between_text(row), note, path_text(timeline, checkpoint.path)},
           row.is_sick           ? Style::bad
           : row.is_last_healthy ? Style::good
                                 : Style::plain};
@@ -66,7 +74,8 @@ TableRow row_of(const Timeline& timeline, const TimelineRow& row) {
 std::string checkpoints_table(const Terminal& terminal, const Timeline& timeline) {
   constexpr std::array columns = {Align::right, Align::right, Align::left, Align::left, Align::left, Align::left};
   std::vector<TableRow> rows = {{{"step", "scale", "state", "since the one before", "", "checkpoint"}, Style::faint}};
-  for (const TimelineRow& row : timeline.rows) rows.push_back(row_of(timeline, row));
+  const Fields settings = settings_of(timeline);
+  for (const TimelineRow& row : timeline.rows) rows.push_back(row_of(timeline, settings, row));
   return table(terminal, 2, columns, rows);
 }
 

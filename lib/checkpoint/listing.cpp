@@ -185,4 +185,9 @@ Listing list_files(const Files& files, const std::string& directory, std::vector
   return Lister(files, directory, findings).list();
 }
 
+bool is_unfinished(const Files& files, const std::string& path) {
+  std::vector<Finding> findings;
+  return files.type(path) == FileType::folder && list_files(files, path, findings).unfinished != nullptr;
+}
+
 }  // namespace tare

@@ -25,4 +25,7 @@ struct Listing {
 /// Throws `io`, and `refused` where there are more files than lib/base/limits.hpp allows.
 Listing list_files(const Files& files, const std::string& directory, std::vector<Finding>& findings);
 
+/// Whether `path` is a folder with parts of a checkpoint, without the file that they are opened by. Throws likewise.
+bool is_unfinished(const Files& files, const std::string& path);
+
 }  // namespace tare

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -53,8 +54,9 @@ void settle(const Files& files, const std::string& directory, Saves& saves) {
   saves.why += fmt::format(", the newest of {} that it may be", saves.rivals.size());
 }
 
-std::optional<std::string> by_name(const Files& files, const std::string& directory, std::vector<Finding>& findings) {
-  auto saves = saves_among(files.list(directory));
+std::optional<std::string> by_name(const Files& files, const std::string& directory,
+                                   const std::vector<FileEntry>& entries, std::vector<Finding>& findings) {
+  auto saves = saves_among(entries);
   if (!saves) return std::nullopt;
   settle(files, directory, *saves);
   findings.push_back({Severity::note, "run-directory",
@@ -62,13 +64,48 @@ std::optional<std::string> by_name(const Files& files, const std::string& direct
   return saves->last;
 }
 
+std::optional<std::string> by_trainer_or_name(const Files& files, const std::string& directory,
+                                              const std::vector<FileEntry>& entries, std::vector<Finding>& findings) {
+  auto save = by_trainer(files, directory, entries, findings);
+  return save ? save : by_name(files, directory, entries, findings);
+}
+
+/// How a save among the entries of a directory is chosen.
+using Choose = decltype(by_trainer_or_name);
+
+/// A save that was moved to another disk, with a link in its place: trainers follow that.
+void refuse_link(const Files& files, const std::string& directory, const std::vector<FileEntry>& entries,
+                 Choose* choose) {
+  std::vector<FileEntry> followed = entries;
+  std::set<std::string_view> leading_out;
+  for (FileEntry& entry : followed) {
+    const std::string path = fmt::format("{}/{}", directory, entry.name);
+    if (entry.type != FileType::link || files.is_inside(path, directory)) continue;
+    entry.type = files.type(path);
+    leading_out.insert(entry.name);
+  }
+  if (leading_out.empty()) return;
+  std::vector<Finding> led_there;
+  const auto save = choose(files, directory, followed, led_there);
+  if (!save || !leading_out.contains(*save)) return;
+  const std::string path = fmt::format("{}/{}", directory, *save);
+  throw LinkNotFollowed(path, fmt::format("{}: {}, and a link to {}, out of the run, which is not followed", directory,
+                                          led_there.back().message, files.link_target(path).value_or("")));
+}
+
+std::optional<std::string> chosen_in(const Files& files, const std::string& directory, Choose* choose,
+                                     std::vector<Finding>& findings) {
+  const std::vector<FileEntry> entries = files.list(directory);
+  refuse_link(files, directory, entries, choose);
+  return choose(files, directory, entries, findings);
+}
+
 std::optional<std::string> one_step(const Files& files, const std::string& directory, std::vector<Finding>& findings) {
   if (auto folder = by_pointer(files, directory, findings)) return folder;
-  if (auto save = by_trainer(files, directory, findings)) return save;
-  if (auto file = by_name(files, directory, findings)) return file;
+  if (auto save = chosen_in(files, directory, by_trainer_or_name, findings)) return save;
   const std::string inner = fmt::format("{}/{}", directory, inner_folder);
   if (files.link_target(inner) || files.type(inner) != FileType::folder) return std::nullopt;
-  const auto folder = by_trainer(files, inner, findings);
+  const auto folder = chosen_in(files, inner, by_trainer, findings);
   return folder ? std::optional(fmt::format("{}/{}", inner_folder, *folder)) : std::nullopt;
 }
 

@@ -152,8 +152,7 @@ const std::vector<Row>& rows() {
 }  // namespace
 
 std::optional<std::string> by_trainer(const Files& files, const std::string& directory,
-                                      std::vector<Finding>& findings) {
-  const std::vector<FileEntry> entries = files.list(directory);
+                                      const std::vector<FileEntry>& entries, std::vector<Finding>& findings) {
   for (const auto& [trainer, folder] : rows()) {
     if (auto save = taken(files, directory, entries, *trainer, *folder, findings)) return save;
   }

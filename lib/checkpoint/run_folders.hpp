@@ -10,8 +10,10 @@
 
 namespace tare {
 
-/// The save below `directory` that a trainer would take, or the highest step where nobody's name tells the trainer;
-/// says in `findings` what led there. Nothing where none is there. Throws `refused` where only the user can choose.
-std::optional<std::string> by_trainer(const Files& files, const std::string& directory, std::vector<Finding>& findings);
+/// The save among `entries`, those of `directory`, that a trainer would take, or the highest step where nobody's name
+/// tells the trainer; says in `findings` what led there. Nothing where none is there. Throws `refused` where only the
+/// user can choose.
+std::optional<std::string> by_trainer(const Files& files, const std::string& directory,
+                                      const std::vector<FileEntry>& entries, std::vector<Finding>& findings);
 
 }  // namespace tare

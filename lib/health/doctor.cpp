@@ -12,14 +12,15 @@
 #include "lib/base/parallel.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/listing.hpp"
+#include "lib/checkpoint/lost_save.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/run_pointers.hpp"
 #include "lib/container/sniff.hpp"
 #include "lib/health/advice.hpp"
 #include "lib/health/look.hpp"
 #include "lib/health/rules.hpp"
-#include "lib/trace/checkpoints.hpp"
 #include "lib/trace/files.hpp"
+#include "lib/trace/saved_step.hpp"
 
 namespace tare {
 namespace {
@@ -53,6 +54,8 @@ HealthFinding told(std::string_view code, std::string message, std::string file 
           .file = std::move(file)};
 }
 
+constexpr const char* unread = "file-not-read";
+
 bool is_trouble(const HealthFinding& finding) {
   return finding.severity != Severity::note;
 }
@@ -85,7 +88,7 @@ class Examiner {
 
   Diagnosis run() {
     const Trace trace = read_trace(diagnosis_.targets, options_.trace);
-    std::vector<HealthFinding> of_states = of_unread(trace);
+    std::vector<HealthFinding> of_states = unread_files(trace);
     look_at_checkpoints(trace, of_states);
     diagnosis_.findings =
         trace.sources.empty() && has_checkpoint_ ? std::vector<HealthFinding>{} : examine(trace, options_.thresholds);
@@ -140,7 +143,9 @@ class Examiner {
       if (is_none && is_source(trace, path)) return {};
       if (error.status == Status::io && has_checkpoints_of(trace, path)) return {true, {}, told_once(trace, error)};
       if (const auto problem = lost_pointer(path)) return {true, {}, {told("pointer-astray", problem->what(), path)}};
-      if (is_unfinished_save(path)) return {true, {}, {told("incomplete-checkpoint", error.what(), path)}};
+      if (const auto hollow = hollow_save(trace, path)) return {true, {}, {told(hollow->code, hollow->message, path)}};
+      if (is_unfinished(*options_.trace.files, path))
+        return {true, {}, {told("incomplete-checkpoint", error.what(), path)}};
       const bool is_damaged = is_damaged_checkpoint(path, error);
       if (is_damaged && has_others(trace, path)) return {true, {}, {told("file-not-read", error.what(), path)}};
       if (is_none && gives_a_trace(trace, path)) return {};
@@ -155,11 +160,12 @@ class Examiner {
     return files.type(path) == FileType::folder ? pointer_problem(files, path) : std::nullopt;
   }
 
-  /// A folder with parts of a checkpoint, and not the file that they are opened by.
-  [[nodiscard]] bool is_unfinished_save(const std::string& path) const {
-    const Files& files = *options_.trace.files;
-    std::vector<Finding> findings;
-    return files.type(path) == FileType::folder && list_files(files, path, findings).unfinished != nullptr;
+  /// What a run would be resumed from, and holds nothing: that its other saves are well helps nobody.
+  [[nodiscard]] std::optional<Finding> hollow_save(const Trace& trace, const std::string& path) const {
+    if (!has_checkpoints_of(trace, path)) return std::nullopt;
+    auto lost = lost_save(*options_.trace.files, path);
+    const bool is_error = lost && lost->finding.severity == Severity::error;
+    return is_error ? std::optional(std::move(lost->finding)) : std::nullopt;
   }
 
   /// What a resume would read, or what was asked about.
@@ -186,26 +192,15 @@ class Examiner {
 
   static bool has_checkpoints_of(const Trace& trace, const std::string& path) {
     const std::string beginning = path.ends_with('/') ? path : path + "/";
-    return std::ranges::any_of(trace.checkpoints,
-                               [&](const TraceCheckpoint& one) { return one.path.starts_with(beginning); });
-  }
-
-  /// Checkpoints of the run whose disk or store does not give them.
-  static std::vector<HealthFinding> of_unread(const Trace& trace) {
-    std::vector<HealthFinding> findings;
-    for (const TraceWarning& warning : trace.warnings) {
-      if (warning.code == unread) findings.push_back(told(unread, warning.text));
-    }
-    return findings;
+    const auto is_below = [&](const TraceCheckpoint& one) { return one.path.starts_with(beginning); };
+    return std::ranges::any_of(trace.checkpoints, is_below) || std::ranges::any_of(trace.without_scaler, is_below);
   }
 
   /// The newest checkpoint of a run, which may be one of them.
   static std::vector<HealthFinding> told_once(const Trace& trace, const Error& error) {
-    if (!of_unread(trace).empty()) return {};
+    if (!unread_files(trace).empty()) return {};
     return {told(unread, error.what())};
   }
-
-  static constexpr const char* unread = "file-not-read";
 
   const DoctorOptions& options_;
   Diagnosis diagnosis_;
@@ -291,6 +286,14 @@ std::vector<HealthFinding> examine(const Checkpoint& checkpoint) {
                         .advice = advice_about(checkpoint, found),
                         .file = file == checkpoint.files.end() ? found.file : file->location,
                         .path = found.path});
+  }
+  return findings;
+}
+
+std::vector<HealthFinding> unread_files(const Trace& trace) {
+  std::vector<HealthFinding> findings;
+  for (const TraceWarning& warning : trace.warnings) {
+    if (warning.code == unread) findings.push_back(told(unread, warning.text));
   }
   return findings;
 }

@@ -29,6 +29,9 @@ std::vector<HealthFinding> examine(const Trace& trace, const Thresholds& thresho
 /// What its readers found in a checkpoint: of its state, its files, its copies. Files are named by their locations.
 std::vector<HealthFinding> examine(const Checkpoint& checkpoint);
 
+/// Checkpoints of the run whose disk or store does not give them.
+std::vector<HealthFinding> unread_files(const Trace& trace);
+
 /// Whether a scaler of it holds a scale that no run can go on with.
 bool is_sick(const TraceCheckpoint& checkpoint);
 

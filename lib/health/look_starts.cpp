@@ -50,7 +50,9 @@ void look_for_disagreeing_ranks(const Examination& run, std::vector<Symptom>& fo
 
 void look_for_unread_saves(const Examination& run, std::vector<Symptom>& found) {
   for (const TraceWarning& warning : run.trace.warnings) {
-    if (warning.code == "save-not-read") found.push_back({"save-not-read", warning.text, no_place, {}});
+    for (const std::string_view code : {"save-not-read", "link-not-read", "folder-not-read"}) {
+      if (warning.code == code) found.push_back({code, warning.text, no_place, {}});
+    }
   }
 }
 

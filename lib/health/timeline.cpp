@@ -85,6 +85,12 @@ Timeline timeline_of(const Trace& trace, const std::vector<std::string>& targets
                 "`tare trace` names what it reads");
   }
   timeline.findings = examine(trace, thresholds);
+  auto unread = unread_files(trace);
+  if (!unread.empty()) {
+    std::erase_if(timeline.findings, [](const HealthFinding& finding) { return finding.code == "healthy"; });
+    std::ranges::move(unread, std::back_inserter(timeline.findings));
+    put_gravest_first(timeline.findings);
+  }
   const auto trouble = std::ranges::find_if(
       timeline.findings, [](const HealthFinding& finding) { return finding.severity != Severity::note; });
   for (const TraceCheckpoint& checkpoint : trace.checkpoints) {

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -15,57 +13,21 @@
 #include "lib/base/distant_files.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
-#include "lib/base/letters.hpp"
 #include "lib/base/parallel.hpp"
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
+#include "lib/checkpoint/listing.hpp"
+#include "lib/checkpoint/lost_save.hpp"
 #include "lib/checkpoint/names.hpp"
-#include "lib/container/container.hpp"
 #include "lib/container/sniff.hpp"
 #include "lib/dialect/rank_name.hpp"
+#include "lib/trace/one_save.hpp"
 #include "lib/trace/run.hpp"
+#include "lib/trace/saved_step.hpp"
 
 namespace tare {
 
 namespace {
-
-constexpr int deepest_checkpoint = 4;
-constexpr std::size_t most_checkpoints = 4096;
-
-/// Files with these endings are no checkpoints, whatever number is in their names.
-constexpr auto other_endings =
-    std::to_array<std::string_view>({".log", ".txt", ".json", ".jsonl", ".csv", ".tsv", ".out", ".err", ".md", ".py",
-                                     ".sh", ".yaml", ".yml", ".wandb", ".png", ".gz", ".zst", ".db", ".prom"});
-
-/// What a root holds that counts steps: DeepSpeed's, Megatron's, Lightning's and others'.
-constexpr auto step_keys = std::to_array<std::string_view>(
-    {"global_steps", "iteration", "global_step", "num_updates", "global_batch_idx", "batch_idx_train", "step", "iter"});
-constexpr std::string_view skipped_key = "skipped_steps";
-
-/// The words behind which a name tells the step.
-constexpr auto step_words =
-    std::to_array<std::string_view>({"global_step", "step", "iteration", "iter", "checkpoint", "ckpt", "update", "ba"});
-
-/// Whether it begins with a date, whose year is no step: "2024-05-01".
-bool is_dated(std::string_view text) {
-  constexpr std::string_view shape = "0000-00-00";
-  const bool is_longer_number = text.size() > shape.size() && is_digit(text[shape.size()]);
-  return text.size() >= shape.size() && !is_longer_number &&
-         std::equal(shape.begin(), shape.end(), text.begin(),
-                    [](char wanted, char c) { return wanted == '0' ? is_digit(c) : c == wanted; });
-}
-
-std::optional<std::int64_t> step_at(std::string_view name, std::size_t at) {
-  while (at < name.size() && std::string_view("-_=.").find(name[at]) != name.npos) ++at;
-  if (is_dated(name.substr(at))) return {};
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(name.data() + at, name.data() + name.size(), number);
-  return error == std::errc() && number >= 0 ? std::optional(number) : std::nullopt;
-}
-
-bool is_numbered(std::string_view name) {
-  return std::any_of(name.begin(), name.end(), is_digit);
-}
 
 bool may_be_checkpoint(const FileEntry& entry) {
   if (entry.name.starts_with('.') || rank_name(entry.name) || !is_numbered(entry.name)) return false;
@@ -73,62 +35,10 @@ bool may_be_checkpoint(const FileEntry& entry) {
   return entry.type == FileType::file && !is_no_checkpoint(entry.name);
 }
 
-/// What stands at the root of one of its files. Throws what opening it throws: it may be a part of a container.
-void read_counters(const CheckpointFile& file, const Files& files, Save& save) {
-  const auto container = open_container(files.open(file.location));
-  const Tree& tree = container->tree();
-  const auto counted = [&](std::string_view key) -> std::optional<std::int64_t> {
-    const NodeId node = tree.find(tree.root, key);
-    if (node == nowhere) return {};
-    const Value value = tree.value(node, 1);
-    const Value* number = value.number();
-    if (number == nullptr) return {};
-    const double counter = number->as_double();
-    constexpr double most = 9e15;
-    return counter >= 0 && counter <= most ? std::optional(static_cast<std::int64_t>(counter)) : std::nullopt;
-  };
-  for (const std::string_view key : step_keys) {
-    if (!save.checkpoint.step) save.checkpoint.step = counted(key);
-  }
-  if (const auto skipped = counted(skipped_key)) save.skipped = static_cast<std::uint64_t>(*skipped);
-}
-
-/// accelerate's, whose "step" counts the batches of an epoch, and none where none are accumulated. Source:
-/// accelerate 1.x, accelerator.py, _do_sync, and checkpointing.py, save_accelerator_state.
-constexpr std::string_view random_states = "random_states_";
-
-/// The counters stand beside the scaler, or in another file: DeepSpeed's in that of the model.
-void read_counters(const Checkpoint& checkpoint, const Files& files, Save& save) {
-  constexpr std::size_t files_most = 8;
-  const std::size_t scalers = checkpoint.scalers.empty() ? 0 : checkpoint.scalers.front().copies.front().file;
-  std::vector<std::size_t> order;
-  if (!checkpoint.files.empty()) order.push_back(scalers);
-  for (std::size_t i = 0; i < checkpoint.files.size() && order.size() < files_most; ++i) {
-    if (i != scalers) order.push_back(i);
-  }
-  for (const std::size_t file : order) {
-    if (file_name(checkpoint.files[file].path).starts_with(random_states)) continue;
-    try {
-      read_counters(checkpoint.files[file], files, save);
-    } catch (const Error&) {
-      continue;
-    }
-    if (save.checkpoint.step) return;
-  }
-}
-
-/// accelerate numbers its folders by saves, and not by steps.
-bool is_numbered_by_saves(const std::string& path, const Files& files) {
-  return files.type(fmt::format("{}/{}0.pkl", path, random_states)) == FileType::file;
-}
-
-/// What its files count; else what its name tells, or that of the file in it.
-void count(const Checkpoint& checkpoint, const std::string& path, const Files& files, Save& save) {
-  read_counters(checkpoint, files, save);
-  if (save.checkpoint.step || is_numbered_by_saves(path, files)) return;
-  save.checkpoint.step = step_in_name(file_name(path));
-  if (save.checkpoint.step || checkpoint.scalers.empty()) return;
-  save.checkpoint.step = step_in_name(file_name(checkpoint.files[checkpoint.scalers.front().copies.front().file].path));
+/// One that its name, or what it leads to, makes a run's newest save, whatever it holds.
+bool may_be_lost_save(const FileEntry& entry) {
+  const bool is_place = entry.type == FileType::folder || entry.type == FileType::link;
+  return is_place && is_numbered(entry.name) && !entry.name.starts_with('.');
 }
 
 std::optional<double> scale_of(const FoundScaler& scaler) {
@@ -175,7 +85,7 @@ void add_field(const Field& field, TraceCheckpoint& checkpoint) {
 std::optional<Save> without_scaler(const std::string& path, const Files& files) {
   Save save;
   save.checkpoint.path = path;
-  if (!is_numbered_by_saves(path, files)) save.checkpoint.step = step_in_name(file_name(path));
+  save.checkpoint.step = step_of_path(path, files);
   save.has_scaler = false;
   return save.checkpoint.step ? std::optional(std::move(save)) : std::nullopt;
 }
@@ -200,8 +110,12 @@ class Saves {
   }
 
   std::vector<Save> found, without_scaler, unread;
+  std::vector<std::string> links;     ///< of newest saves that are links: why they are not read
+  std::vector<std::string> too_deep;  ///< folders that were not looked into
 
  private:
+  [[nodiscard]] std::size_t count() const { return found.size() + without_scaler.size() + unread.size(); }
+
   /// Whether it is one with a scaler.
   bool take(std::optional<Save> save) {
     if (!save) return false;
@@ -218,10 +132,21 @@ class Saves {
   std::vector<std::optional<Save>> read(const std::string& prefix, std::span<const FileEntry> entries) const {
     std::vector<std::optional<Save>> saves(entries.size());
     const auto read_one = [&](std::size_t i) {
-      if (may_be_checkpoint(entries[i])) saves[i] = read_(prefix + entries[i].name);
+      if (may_be_save(prefix + entries[i].name, entries[i])) saves[i] = read_(prefix + entries[i].name);
+      if (saves[i] && !saves[i]->is_one) saves[i].reset();
     };
     for_each_parallel(entries.size(), read_one, {}, at_once_);
     return saves;
+  }
+
+  [[nodiscard]] bool may_be_save(const std::string& path, const FileEntry& entry) const {
+    if (!may_be_checkpoint(entry)) return false;
+    if (entry.type != FileType::folder || step_in_name(entry.name)) return true;
+    try {
+      return may_be_one_save(path, files_.list(path));
+    } catch (const Error&) {
+      return true;  // whoever opens it tells why
+    }
   }
 
   void visit(const std::string& folder, int depth) {
@@ -236,21 +161,35 @@ class Saves {
     std::sort(entries.begin(), entries.end(),
               [](const FileEntry& a, const FileEntry& b) { return natural_less(a.name, b.name); });
     const std::string prefix = folder.ends_with('/') ? folder : folder + '/';
+    const std::size_t before = count();
+    bool has_suspect = false;  // one by its name, of which nothing was read
     for (std::span<const FileEntry> left(entries); !left.empty();) {
       const auto batch = left.first(std::min(left.size(), at_once_ == 1 ? 1 : batches * at_once_));
       left = left.subspan(batch.size());
       std::vector<std::optional<Save>> saves = read(prefix, batch);
       for (std::size_t i = 0; i < batch.size(); ++i) {
-        if (found.size() == most_checkpoints) return;
+        const std::size_t already = count();
         take_entry(prefix, batch[i], std::move(saves[i]), depth);
+        has_suspect = has_suspect || (count() == already && may_be_lost_save(batch[i]));
       }
     }
+    if (has_suspect && count() > before) tell_of_lost(folder);
   }
 
   void take_entry(const std::string& prefix, const FileEntry& entry, std::optional<Save> save, int depth) {
     if (take(std::move(save))) return;
     const bool is_inside = entry.type == FileType::folder && !entry.name.starts_with('.') && !rank_name(entry.name);
-    if (is_inside && depth < deepest_checkpoint) visit(prefix + entry.name, depth + 1);
+    if (!is_inside) return;
+    if (depth == deepest_folder) return too_deep.push_back(prefix + entry.name);
+    visit(prefix + entry.name, depth + 1);
+  }
+
+  /// What a resume would take from `folder`, and tare does not read.
+  void tell_of_lost(const std::string& folder) {
+    const auto lost = lost_save(files_, folder);
+    if (!lost) return;
+    if (lost->finding.severity == Severity::warning) return links.push_back(lost->finding.message);
+    unread.push_back({.has_scaler = false, .not_read = lost->finding.message, .is_damaged = true});
   }
 
   static constexpr std::size_t batches = 8;  ///< of a batch's reads the last ones wait for the slowest
@@ -267,27 +206,6 @@ std::optional<double> TraceCheckpoint::scale() const {
   return field == fields.end() ? std::nullopt : std::optional(field->second);
 }
 
-std::optional<std::int64_t> step_in_name(std::string_view name) {
-  for (const std::string_view word : step_words) {
-    const std::size_t at = name.rfind(word);
-    if (at == name.npos) continue;
-    if (const auto number = step_at(name, at + word.size())) return number;
-  }
-  if (!name.empty() && std::all_of(name.begin(), name.end(), is_digit)) return step_at(name, 0);
-  return {};
-}
-
-bool is_no_checkpoint(std::string_view name) {
-  if (name.find("tfevents") != name.npos) return true;
-  return std::find(other_endings.begin(), other_endings.end(), extension(name)) != other_endings.end();
-}
-
-std::optional<std::int64_t> step_of(const Checkpoint& checkpoint, const std::string& path, const Files& files) {
-  Save save;
-  count(checkpoint, path, files, save);
-  return save.checkpoint.step;
-}
-
 namespace {
 
 /// Throws what open_checkpoint() throws.
@@ -295,18 +213,21 @@ std::optional<Save> opened_save(const std::string& path, const Files& files, con
   const Checkpoint checkpoint = open_checkpoint(path, {.files = &files, .budget = budget});
   if (checkpoint.scalers.empty()) return without_scaler(path, files);
   const FoundScaler& scaler = first_scaler(checkpoint);
-  Save save;
+  Save save{.is_one = kind_of_folder(checkpoint, path) == FolderIs::one_save};
   save.checkpoint.path = path;
   save.checkpoint.dialect = scaler.dialect->name;
   save.scale = scale_of(scaler);
   save.checkpoint.other_scales = other_scales(checkpoint, scaler);
   for (const Field& field : scaler.fields) add_field(field, save.checkpoint);
-  count(checkpoint, path, files, save);
+  const SavedCounters counters = counters_of(checkpoint, path, files);
+  save.checkpoint.step = counters.step;
+  save.skipped = counters.skipped;
   return save;
 }
 
 /// Markers, packed logs and pages may have a step in their names, too.
 bool is_damaged_save(const std::string& path, const Files& files, const Error& error) {
+  if (error.status == Status::not_found) return is_unfinished(files, path);
   if (!tells_of_damage(error)) return false;
   const bool is_meant = is_meant_as_checkpoint(path) || (error.status == Status::corrupt && extension(path).empty());
   return is_meant || files.type(path) == FileType::folder;
@@ -319,7 +240,7 @@ std::optional<Save> unread_save(const std::string& path, const Error& error) {
   save.checkpoint.step = step_in_name(file_name(path));
   save.has_scaler = false;
   save.not_read = error.what();
-  save.is_damaged = tells_of_damage(error);
+  save.is_damaged = tells_of_damage(error) || error.status == Status::not_found;
   return save.checkpoint.step ? std::optional(std::move(save)) : std::nullopt;
 }
 
@@ -362,6 +283,8 @@ Trace read_saves(std::span<const std::string> paths, const TraceOptions& options
   for (const Save& save : saves.unread) {
     run.warn(save.is_damaged ? "save-not-read" : "file-not-read", escaped(save.not_read));
   }
+  for (const std::string& why : saves.links) run.warn("link-not-read", escaped(why));
+  for (const std::string& folder : saves.too_deep) run.warn("folder-not-read", escaped(too_deep(folder).message));
   const Save* before = nullptr;
   for (const Save& save : saves.found) {
     run.trace().checkpoints.push_back(save.checkpoint);

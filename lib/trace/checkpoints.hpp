@@ -14,23 +14,14 @@ namespace tare {
 
 /// One checkpoint, as far as a trace goes.
 struct Save {
-  TraceCheckpoint checkpoint;
-  std::optional<double> scale;
-  std::optional<std::uint64_t> skipped;  ///< since the run began
-  bool has_scaler = true;                ///< false: nothing is known of it but its place and step
-  std::string not_read = {};             ///< why nothing can be read of it; empty where something can
-  bool is_damaged = false;               ///< which is why
+  TraceCheckpoint checkpoint = {};
+  std::optional<double> scale = {};
+  std::optional<std::uint64_t> skipped = {};  ///< since the run began
+  bool has_scaler = true;                     ///< false: nothing is known of it but its place and step
+  bool is_one = true;                         ///< false: a folder of several, or of folders that may be saves
+  std::string not_read = {};                  ///< why nothing can be read of it; empty where something can
+  bool is_damaged = false;                    ///< which is why
 };
-
-/// Whether a file of that name is a log, a table or the like, whatever number is in its name.
-bool is_no_checkpoint(std::string_view name);
-
-/// The step that a file's or folder's name tells: of "global_step4200", "epoch=9-step=300.ckpt", "1200".
-std::optional<std::int64_t> step_in_name(std::string_view name);
-
-/// The step that a checkpoint counts in its files, or else its name tells, or that of the file with its first state.
-/// `files`: those that it was opened with.
-std::optional<std::int64_t> step_of(const Checkpoint& checkpoint, const std::string& path, const Files& files);
 
 /// Nothing where there is neither a scaler nor a step in its name, or nothing that can be read. `budget`: of all that
 /// it is read with.
@@ -41,7 +32,7 @@ using ReadSave = std::function<std::optional<Save>(const std::string& path)>;
 /// The same with another reader.
 Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOptions& options, const ReadSave& read);
 
-/// The checkpoints at `paths` and right below them, in the order of their steps: as steps, if nothing else tells of the
+/// The checkpoints at `paths` and below them, in the order of their steps: as steps, if nothing else tells of the
 /// scale, and in Trace::checkpoints.
 Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOptions& options);
 

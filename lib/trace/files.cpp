@@ -20,8 +20,9 @@
 #include "lib/base/utf8.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/container/safetensors/safetensors.hpp"
-#include "lib/trace/checkpoints.hpp"
+#include "lib/trace/one_save.hpp"
 #include "lib/trace/repeated_files.hpp"
+#include "lib/trace/saved_step.hpp"
 #include "lib/trace/series/csv.hpp"
 #include "lib/trace/series/jsonl.hpp"
 #include "lib/trace/series/mlflow.hpp"
@@ -34,8 +35,6 @@
 namespace tare {
 
 namespace {
-
-constexpr int deepest_log = 8;
 
 /// In a folder, files with these endings are code, settings and prose, which quote the lines of logs: they are read
 /// where they are asked for.
@@ -139,7 +138,7 @@ class Walk {
     for (const auto& [name, type] : entries) {
       if (name.starts_with('.')) continue;
       if (type == FileType::file && !is_quoting(name)) add(prefix + name, false);
-      if (type == FileType::folder && depth < deepest_log) visit(prefix + name, depth + 1);
+      if (type == FileType::folder && depth < deepest_folder) visit(prefix + name, depth + 1);
     }
   }
 

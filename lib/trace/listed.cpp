@@ -13,15 +13,16 @@
 #include "lib/base/file_path.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/base/parallel.hpp"
+#include "lib/checkpoint/listing.hpp"
+#include "lib/checkpoint/lost_save.hpp"
 #include "lib/checkpoint/names.hpp"
 #include "lib/container/sniff.hpp"
 #include "lib/dialect/rank_name.hpp"
-#include "lib/trace/checkpoints.hpp"
+#include "lib/trace/one_save.hpp"
+#include "lib/trace/saved_step.hpp"
 
 namespace tare {
 namespace {
-
-constexpr int deepest_run = 8;
 
 /// A file or a folder that may be a checkpoint, or hold some.
 struct Place {
@@ -34,10 +35,12 @@ struct Looked {
   std::optional<ListedCheckpoint> found;
   std::optional<ListedCheckpoint> broken;  ///< told where nothing below it is a checkpoint
   std::vector<Place> inside;
+  std::string suspect;  ///< the run's folder, where what it is resumed from may be nothing that is read; empty: none
 };
 
 ListedCheckpoint listed(const Checkpoint& checkpoint, const std::string& path, const Files& files) {
-  ListedCheckpoint told{.path = path, .step = step_of(checkpoint, path, files), .files = checkpoint.files.size()};
+  ListedCheckpoint told{
+      .path = path, .step = counters_of(checkpoint, path, files).step, .files = checkpoint.files.size()};
   for (const Scaler& scaler : checkpoint.scalers) {
     const FoundScaler& state = scaler.state();
     const bool is_fp8 = state.dialect->kind == "fp8";
@@ -53,8 +56,12 @@ ListedCheckpoint listed(const Checkpoint& checkpoint, const std::string& path, c
   return told;
 }
 
+ListedCheckpoint told_of(const std::string& path, Finding finding) {
+  return {.path = path, .step = step_in_name(file_name(path)), .findings = {std::move(finding)}};
+}
+
 ListedCheckpoint broken(const std::string& path, const Error& error) {
-  return {.path = path, .findings = {{Severity::error, "file-not-read", error.what(), "", ""}}};
+  return told_of(path, {Severity::error, "file-not-read", error.what(), "", ""});
 }
 
 /// Whether what was thrown tells of something else than a checkpoint. Of a folder it tells of files that are meant as
@@ -72,29 +79,6 @@ bool is_of_rank(const FileEntry& entry) {
   return rank_name(entry.name).has_value();
 }
 
-/// Does a file of it lie in the folder itself, or in one of a rank? Else the folder holds checkpoints and is none.
-bool has_own_file(const Checkpoint& checkpoint) {
-  return std::ranges::any_of(checkpoint.files, [](const CheckpointFile& file) {
-    const std::size_t slash = file.path.find('/');
-    return slash == file.path.npos || rank_name(std::string_view(file.path).substr(0, slash));
-  });
-}
-
-/// Of a loss scaler each, side by side, and a name among them counts: saves of a run, and no checkpoint of several
-/// files.
-bool holds_several_saves(const Checkpoint& checkpoint) {
-  std::set<std::string_view> saves;
-  for (const Scaler& scaler : checkpoint.scalers) {
-    if (scaler.state().dialect->kind == "fp8") continue;
-    for (const ScalerCopy& copy : scaler.copies) {
-      const std::string& path = checkpoint.files[copy.file].path;
-      if (path.find('/') == path.npos && !rank_name(path)) saves.insert(path);
-    }
-  }
-  const auto counts = [](std::string_view name) { return name.find_first_of("0123456789") != name.npos; };
-  return saves.size() > 1 && std::ranges::any_of(saves, counts);
-}
-
 class Lister {
  public:
   Lister(std::string root, const ListOptions& options) : root_(std::move(root)), options_(options) {
@@ -106,8 +90,12 @@ class Lister {
     const FileType type = options_.files->type(root_);
     if (type != FileType::folder) return {listed(options_.open(root_), root_, *options_.files)};
     std::vector<Place> level{{root_, type}};
-    for (int depth = 0; depth <= deepest_run && !level.empty(); ++depth) level = look_at(level);
+    for (int depth = 0; depth <= deepest_folder && !level.empty(); ++depth) level = look_at(level);
     tell_broken();
+    tell_lost();
+    for (const Place& place : level) {
+      if (place.type == FileType::folder) found_.push_back(told_of(place.path, too_deep(place.path)));
+    }
     if (found_.empty()) {
       throw Error(Status::not_found, fmt::format("{}: no checkpoint is in this folder or below it", root_),
                   "give a folder of checkpoints, or of runs");
@@ -131,6 +119,7 @@ class Lister {
     for (Looked& one : looked) {
       if (one.found) found_.push_back(*std::move(one.found));
       if (one.broken) broken_.push_back(*std::move(one.broken));
+      if (!one.suspect.empty()) suspects_.insert(std::move(one.suspect));
       std::ranges::move(one.inside, std::back_inserter(next));
     }
     return next;
@@ -150,31 +139,43 @@ class Lister {
     return looked;
   }
 
-  /// A checkpoint that its name, or a state in it, makes one.
+  /// A checkpoint that a state in it, a counter or its name makes one.
   void take(const Checkpoint& checkpoint, const std::string& path, Looked& looked) const {
-    if (checkpoint.scalers.empty() && !step_in_name(file_name(path))) return;
-    looked.found = listed(checkpoint, path, *options_.files);
+    ListedCheckpoint told = listed(checkpoint, path, *options_.files);
+    const bool is_one = !checkpoint.scalers.empty() || told.step || step_in_name(file_name(path));
+    if (is_one) looked.found = std::move(told);
   }
 
   [[nodiscard]] Looked look_into(const std::string& folder) const {
     Looked looked;
     const std::vector<FileEntry> entries = entries_of(folder, looked);
-    const bool tells_step = step_in_name(file_name(folder)).has_value();
-    const bool may_be_one =
-        tells_step || std::ranges::any_of(entries, is_candidate) || std::ranges::any_of(entries, is_of_rank);
+    const bool may_be_one = may_be_one_save(folder, entries);
     bool is_run = !may_be_one;
     if (may_be_one) {
       try {
         const Checkpoint checkpoint = options_.open(folder);
-        is_run = checkpoint.resolved != folder || holds_several_saves(checkpoint);
-        if (!is_run && (tells_step || has_own_file(checkpoint))) take(checkpoint, folder, looked);
+        const FolderIs kind = kind_of_folder(checkpoint, folder);
+        is_run = kind == FolderIs::run;
+        if (kind == FolderIs::one_save) take(checkpoint, folder, looked);
       } catch (const Error& error) {
         is_run = error.status == Status::refused;
-        if (!is_run && !is_other(error, true)) looked.broken = broken(folder, error);
+        if (!is_run) tell_unread(folder, error, looked);
       }
     }
     if (!looked.found) add_inside(folder, entries, is_run, looked);
+    const bool has_link = std::ranges::find(entries, FileType::link, &FileEntry::type) != entries.end();
+    if (has_link && !looked.found) looked.suspect = folder;
     return looked;
+  }
+
+  void tell_unread(const std::string& folder, const Error& error, Looked& looked) const {
+    if (!is_other(error, true)) {
+      looked.broken = broken(folder, error);
+    } else if (error.status == Status::not_found && is_unfinished(*options_.files, folder)) {
+      looked.broken = told_of(folder, {Severity::error, "incomplete-checkpoint", error.what(), "", ""});
+    } else if (step_in_name(file_name(folder)) && folder != root_) {
+      looked.suspect = folder_of(folder);
+    }
   }
 
   /// A page for people, a report of the run, is a folder of the web's that has no list.
@@ -201,17 +202,36 @@ class Lister {
 
   /// What cannot be read is told, unless what is below it is read one by one.
   void tell_broken() {
+    const std::set<std::string> holding = folders_above_found();
     for (ListedCheckpoint& one : broken_) {
-      const std::string prefix = one.path + "/";
-      const auto is_below = [&](const ListedCheckpoint& other) { return other.path.starts_with(prefix); };
-      if (std::ranges::none_of(found_, is_below)) found_.push_back(std::move(one));
+      if (!holding.contains(one.path)) found_.push_back(std::move(one));
     }
+  }
+
+  /// Of runs that hold other saves what they are resumed from, where that is nothing that can be read.
+  void tell_lost() {
+    const std::set<std::string> holding = folders_above_found();
+    for (const std::string& run : suspects_) {
+      if (!holding.contains(run)) continue;
+      auto lost = lost_save(*options_.files, run);
+      if (lost && !holding.contains(lost->path)) found_.push_back(told_of(lost->path, std::move(lost->finding)));
+    }
+  }
+
+  [[nodiscard]] std::set<std::string> folders_above_found() const {
+    std::set<std::string> folders;
+    for (const ListedCheckpoint& one : found_) {
+      std::string folder = folder_of(one.path);
+      while (folder.size() >= root_.size() && folders.insert(folder).second) folder = folder_of(folder);
+    }
+    return folders;
   }
 
   std::string root_;
   const ListOptions& options_;
   std::size_t seen_ = 0;
   std::vector<ListedCheckpoint> found_, broken_;
+  std::set<std::string> suspects_;
 };
 
 }  // namespace

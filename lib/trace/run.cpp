@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "lib/base/limits.hpp"
 #include "lib/base/text.hpp"
 
 namespace tare {
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::size_t warnings_a_code = 8;
 constexpr std::size_t most_segments = std::size_t{1} << 16;
-constexpr std::size_t most_sources = std::size_t{1} << 16;
+constexpr std::size_t most_sources = limits::max_files;
 
 /// The first step of any segment behind each.
 std::vector<std::int64_t> cuts(const std::vector<TraceSegment>& segments) {
@@ -47,13 +48,10 @@ void tell_without_scale(Trace& trace, const TraceSteps& steps, const std::vector
 
 std::uint32_t Run::source(const std::string& path, std::string_view kind, std::string_view tag) {
   auto& sources = trace_.sources;
-  for (std::size_t i = sources.size(); i-- > 0;) {
-    if (sources[i].path == path && sources[i].kind == kind && sources[i].tag == tag) {
-      return static_cast<std::uint32_t>(i);
-    }
-  }
-  if (sources.size() < most_sources) sources.push_back({path, std::string(kind), std::string(tag)});
-  return static_cast<std::uint32_t>(sources.size() - 1);
+  const auto next = static_cast<std::uint32_t>(std::min(sources.size(), most_sources - 1));
+  const auto [known, is_new] = source_numbers_.try_emplace({path, std::string(kind), std::string(tag)}, next);
+  if (is_new && sources.size() < most_sources) sources.push_back({path, std::string(kind), std::string(tag)});
+  return known->second;
 }
 
 void Run::begin_segment() {

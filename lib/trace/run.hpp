@@ -1,6 +1,7 @@
 // A trace while it is read: steps come in, in the order of the run; restarts become segments.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -46,6 +47,7 @@ class Run {
   void begin_segment();
 
   Trace trace_;
+  std::map<std::array<std::string, 3>, std::uint32_t> source_numbers_;
   std::optional<std::int64_t> last_;
   const void* last_teller_ = nullptr;
   bool is_full_ = false;

@@ -16,7 +16,7 @@ struct ErrorHint {
 };
 
 constexpr std::array error_hints = {
-    ErrorHint{EACCES, "you have no right to write there: ask the owner, or edit a copy"},
+    ErrorHint{EACCES, "you have no right to do that there: ask the owner, or edit a copy"},
     ErrorHint{EPERM, "the file is not yours, or is marked immutable (lsattr shows it): edit a copy"},
     ErrorHint{EROFS, "the file system is read-only: edit a copy elsewhere, or mount it for writing"},
     ErrorHint{ENOSPC, "the disk is full: make room and try again"},

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "lib/base/error.hpp"
+#include "lib/trace/saved_step.hpp"
 
 namespace tare {
 

@@ -156,7 +156,7 @@ TEST_CASE("an error of the file system is told with what to do, where there is s
     const char* begins;
   };
   for (const auto& [number, begins] :
-       {Case{EACCES, "you have no right to write there"}, Case{EPERM, "the file is not yours"},
+       {Case{EACCES, "you have no right to do that there"}, Case{EPERM, "the file is not yours"},
         Case{EROFS, "the file system is read-only"}, Case{ENOSPC, "the disk is full"},
         Case{EDQUOT, "your disk quota is used up"}, Case{EMFILE, "too many files are open"},
         Case{ETXTBSY, "the file is being executed"}, Case{EIO, ""}}) {

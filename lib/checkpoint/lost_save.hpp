@@ -1,0 +1,22 @@
+// The save that a run would be resumed from, and that nothing is read of.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "lib/base/files.hpp"
+#include "lib/base/finding.hpp"
+
+namespace tare {
+
+struct LostSave {
+  std::string path;
+  Finding finding;
+};
+
+/// Of a run in `directory` whose framework resumes from a folder that holds no checkpoint: an error,
+/// "incomplete-checkpoint". Where it resumes from a link out of the run: a warning, "link-not-read". Nothing of any
+/// other folder.
+std::optional<LostSave> lost_save(const Files& files, const std::string& directory);
+
+}  // namespace tare

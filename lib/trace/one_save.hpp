@@ -1,0 +1,32 @@
+// Whether a folder is one save of a run, or holds several: what `ls`, `timeline` and `doctor` go into, and what not.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/base/files.hpp"
+#include "lib/base/finding.hpp"
+#include "lib/checkpoint/checkpoint.hpp"
+
+namespace tare {
+
+/// So far below the folder that was asked about logs and saves are looked for.
+inline constexpr int deepest_folder = 16;
+
+enum class FolderIs : std::uint8_t {
+  one_save,
+  run,    ///< of several saves, one of which is what was read
+  other,  ///< what was read lies in folders of it, each of which may be a save
+};
+
+/// Whether `folder`, by its name and what lies in it, could be one save: where it could not, it need not be opened.
+bool may_be_one_save(const std::string& folder, const std::vector<FileEntry>& entries);
+
+/// What `folder` is that was opened as `checkpoint`.
+FolderIs kind_of_folder(const Checkpoint& checkpoint, const std::string& folder);
+
+/// What is told of a folder that lies deeper than that.
+Finding too_deep(const std::string& folder);
+
+}  // namespace tare
