@@ -19,8 +19,8 @@ std::optional<std::string> pointer_text(const Source& file);
 /// there. Throws `refused` for what is no plain name of something inside, `not_found` for what is not there.
 std::optional<std::string> by_pointer(const Files& files, const std::string& directory, std::vector<Finding>& findings);
 
-/// What by_pointer throws of a name that nothing beside the pointer has; nothing of a path, which a framework opens as it
-/// stands.
+/// What by_pointer throws of a name that nothing beside the pointer has; nothing of a path, which a framework opens as
+/// it stands.
 std::optional<Error> pointer_problem(const Files& files, const std::string& directory);
 
 }  // namespace tare
