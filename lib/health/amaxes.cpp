@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "lib/dialect/fp8_slots.hpp"
-#include "lib/health/course.hpp"
 #include "lib/state/fp8_policy.hpp"
+#include "lib/trace/overwritten.hpp"
 
 namespace tare {
 
@@ -26,8 +26,9 @@ std::vector<Amaxes> amaxes_of(const Checkpoint& checkpoint) {
 
 Amaxes amaxes_of(const Trace& trace, const std::string& name, Dtype format) {
   Amaxes tensor{name, fp8_largest(format), {}};
+  Overwritten overwritten(trace);
   for (const TraceStep& step : trace.steps) {
-    if (step.after && !is_overwritten(trace, step)) tensor.values.push_back(static_cast<float>(*step.after));
+    if (!overwritten.has(step) && step.after) tensor.values.push_back(static_cast<float>(*step.after));
   }
   return tensor;
 }

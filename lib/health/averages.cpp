@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/trace/overwritten.hpp"
+
 namespace tare {
 namespace {
 
@@ -16,8 +18,9 @@ void take_told(double scale, ScaleAverages& averages) {
 
 ScaleAverages averages_of(const Trace& trace, const Thresholds& thresholds) {
   ScaleAverages averages;
+  Overwritten overwritten(trace);
   for (const TraceStep& step : trace.steps) {
-    if (is_overwritten(trace, step)) continue;
+    if (overwritten.has(step)) continue;
     if (const auto told = step.after ? step.after : step.scale) take_told(*told, averages);
     if (!step.smoothed) continue;
     const double scale = *step.smoothed;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "lib/trace/overwritten.hpp"
 #include "lib/trace/told_once.hpp"
 
 namespace tare {
@@ -41,8 +42,9 @@ class CourseReader {
   }
 
   Course read() {
+    Overwritten overwritten(trace_);
     for (const TraceStep& step : trace_.steps) {
-      if (!is_overwritten(trace_, step)) take(step);
+      if (!overwritten.has(step)) take(step);
     }
     find_falls();
     find_window();
@@ -340,12 +342,6 @@ double Fall::octaves() const {
 
 CoursePlace place_of(const TraceStep& step) {
   return {step.step, step.line, step.source, step.segment};
-}
-
-bool is_overwritten(const Trace& trace, const TraceStep& step) {
-  if (step.segment >= trace.segments.size() || step.segment + 1 == trace.segments.size()) return false;
-  const auto& kept = trace.segments[step.segment].kept;
-  return step.step && (!kept || *step.step > *kept);
 }
 
 Course course_of(const Trace& trace) {

@@ -112,7 +112,4 @@ struct Course {
 /// What is kept of a trace: steps that a later start of the run overwrote are left out.
 Course course_of(const Trace& trace);
 
-/// Whether a later segment overwrote that step.
-bool is_overwritten(const Trace& trace, const TraceStep& step);
-
 }  // namespace tare

@@ -6,6 +6,7 @@
 
 #include "lib/base/text.hpp"
 #include "lib/health/look.hpp"
+#include "lib/trace/overwritten.hpp"
 
 namespace tare {
 namespace {
@@ -20,6 +21,7 @@ struct Joint {
 /// Where each segment takes over from the one before.
 std::vector<Joint> joints_of(const Trace& trace) {
   std::vector<Joint> joints(trace.segments.size());
+  Overwritten overwritten(trace);
   for (const TraceStep& step : trace.steps) {
     if (step.segment >= joints.size()) continue;
     Joint& own = joints[step.segment];
@@ -31,7 +33,7 @@ std::vector<Joint> joints_of(const Trace& trace) {
       if (!step.scale && !has_fallen && step.span == 1) own.first = step.after;
       if (!own.first) own.first = std::nan("");  // what it started with is not told
     }
-    if (step.segment + 1 < joints.size() && !is_overwritten(trace, step) && step.after) {
+    if (!overwritten.has(step) && step.segment + 1 < joints.size() && step.after) {
       joints[step.segment + 1].last = step.after;
     }
   }

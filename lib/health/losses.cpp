@@ -4,6 +4,8 @@
 #include <cmath>
 #include <deque>
 
+#include "lib/trace/overwritten.hpp"
+
 namespace tare {
 namespace {
 
@@ -55,8 +57,9 @@ class LossReader {
   LossReader(const Trace& trace, const Thresholds& thresholds) : trace_(trace), thresholds_(thresholds) {}
 
   Losses read() {
+    Overwritten overwritten(trace_);
     for (const TraceStep& step : trace_.steps) {
-      if (is_overwritten(trace_, step)) continue;
+      if (overwritten.has(step)) continue;
       const CoursePlace place = place_of(step);
       const bool was_skipped = step.overflow.value_or(false) || step.skipped.value_or(0) > 0;
       take_loss(step, place, was_skipped);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/base/error.hpp"
-#include "lib/health/course.hpp"
+#include "lib/trace/overwritten.hpp"
 #include "lib/trace/told_once.hpp"
 
 namespace tare {
@@ -18,8 +18,9 @@ constexpr double anything = std::numeric_limits<double>::infinity();
 std::unordered_map<std::int64_t, double> by_step(const Trace* maxima) {
   std::unordered_map<std::int64_t, double> values;
   if (maxima == nullptr) return values;
+  Overwritten overwritten(*maxima);
   for (const TraceStep& step : maxima->steps) {
-    if (step.step && step.after && !is_overwritten(*maxima, step)) values[*step.step] = *step.after;
+    if (!overwritten.has(step) && step.step && step.after) values[*step.step] = *step.after;
   }
   return values;
 }
@@ -54,9 +55,10 @@ class Observer {
       : trace_(trace), once_(trace), below_(below), maxima_(by_step(maxima)), is_by_sample_(trace.unit == "sample") {}
 
   ObservedRun run() {
+    Overwritten overwritten(trace_);
     for (const TraceStep& step : trace_.steps) {
       const bool tells = step.scale || step.after || step.overflow || step.skipped;
-      if (tells && !is_overwritten(trace_, step)) take(step);
+      if (!overwritten.has(step) && tells) take(step);
     }
     flush();
     if (run_.count <= run_.overflows) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "lib/health/course.hpp"
+#include "lib/trace/overwritten.hpp"
 #include "lib/trace/told_once.hpp"
 
 namespace tare {
@@ -200,9 +201,10 @@ std::vector<ScaleReading> scale_readings(const Trace& trace) {
   std::uint32_t segment = 0;
   const bool counts_steps = trace.unit != "sample";
   ToldOnce once(trace);
+  Overwritten overwritten(trace);
   for (const TraceStep& step : trace.steps) {
     const bool tells = step.scale || step.after || step.overflow || step.skipped;
-    if (!tells || is_overwritten(trace, step)) continue;
+    if (overwritten.has(step) || !tells) continue;
     if (readings.size() == most_readings) break;
     if (step.segment != segment) last_step = -1;
     segment = step.segment;

@@ -62,11 +62,13 @@ void Run::begin_segment() {
   }
   last_.reset();
   last_teller_ = nullptr;
+  has_died_ = false;
 }
 
 void Run::add(TraceStep step, const void* teller) {
   if (is_full_) return;
-  if (trace_.segments.empty()) begin_segment();
+  if (trace_.segments.empty() || (has_died_ && !step.fatal)) begin_segment();
+  has_died_ = step.fatal;
   if (step.step && last_) {
     if (*step.step == *last_ && teller == last_teller_) return;
     if (*step.step < *last_) begin_segment();
@@ -116,7 +118,31 @@ void Run::tell_without_scale(const Run& other) {
   tare::tell_without_scale(trace_, other.trace_.steps, other.trace_.sources);
 }
 
+void Run::move_to_starts() {
+  std::vector<std::size_t> last_numbered(trace_.segments.size());
+  std::size_t at = 0;
+  for (const TraceStep& step : trace_.steps) {
+    ++at;
+    if (step.step) last_numbered[step.segment] = at;
+  }
+  TraceSteps moved;
+  std::optional<double> left;
+  std::optional<std::uint32_t> leapt_in;  // the segment whose lines are the next one's from here on
+  at = 0;
+  for (TraceStep step : trace_.steps) {
+    ++at;
+    const bool is_last = step.segment + 1 == trace_.segments.size();
+    const bool is_behind = !step.step && !is_last && at > last_numbered[step.segment];
+    if (is_behind && left && step.scale && *step.scale > 2 * *left) leapt_in = step.segment;
+    if (step.after) left = step.after;
+    if (is_behind && leapt_in == step.segment) ++step.segment;
+    moved.push_back(step);
+  }
+  if (leapt_in) trace_.steps = std::move(moved);
+}
+
 Trace Run::finish() {
+  if (trace_.segments.size() > 1) move_to_starts();
   const std::vector<std::int64_t> cut = cuts(trace_.segments);
   for (const TraceStep& step : trace_.steps) {
     auto& kept = trace_.segments[step.segment].kept;

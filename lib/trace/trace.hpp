@@ -25,7 +25,7 @@ struct TraceSource {
   std::string tag;  ///< the series: a tag, a column, a key. Empty: it has no name. Not escaped
 };
 
-/// A stretch between two starts of the run. A new one begins where steps go back.
+/// A stretch between two starts of the run. A new one begins where steps go back, and behind what ended one.
 struct TraceSegment {
   std::optional<std::int64_t> first, last;  ///< the steps that are told; nothing where no step has a number
   std::optional<std::int64_t> kept;         ///< the last step that no later segment overwrites; nothing: none

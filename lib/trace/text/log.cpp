@@ -376,6 +376,7 @@ void Log::tell_report(const Facts& facts) {
     return;
   }
   if (told && number < *told) {  // the run was resumed
+    if (event_ && event_->step.fatal) flush_event();
     flush_first();
     run_->restart(number);
     last_report_.reset();
