@@ -61,6 +61,7 @@ class CourseReader {
     if (is_broken(step)) return take_broken(step);
     if (course_.broken && !course_.broken->ended && (step.scale || step.after)) course_.broken->ended = place_of(step);
     if (is_rounded(step)) scale_.reset();
+    course_.tells_skips = course_.tells_skips || step.overflow || step.skipped;
     const TraceStep rest = once_.rest_of(step);
     if (rest.span > 0) {
       Stretch stretch = stretch_of(rest, reach_of(step));
@@ -118,6 +119,7 @@ class CourseReader {
     whole.most_steps += stretch.most_steps;
     whole.unseen_within += stretch.unseen_before;
     whole.at_told += stretch.at_told;
+    whole.sampled += stretch.sampled;
     whole.overflows += stretch.overflows;
     whole.after = stretch.after;
     whole.is_rest = false;
@@ -144,6 +146,7 @@ class CourseReader {
     stretch.most_steps = std::max(stretch.steps, has_gap ? static_cast<std::uint64_t>(course_.stride) : 0);
     stretch.is_top_told = stretch.steps == 1 || step.scale || (scale_ && !came_down(step));
     if (step.scale || step.after) stretch.at_told = stretch.steps;
+    if (is_sampled(step)) stretch.sampled = stretch.steps;
     stretch.is_fatal = step.fatal;
     const std::int64_t distance = step.step && last_step_ ? *step.step - *last_step_ : 0;
     stretch.is_adjacent = distance <= reach && !step.apart;
@@ -166,9 +169,12 @@ class CourseReader {
 
   /// A bare scale of every tenth step stands for the steps since the one before.
   [[nodiscard]] std::uint64_t covered_by(const TraceStep& step) const {
+    return is_sampled(step) ? static_cast<std::uint64_t>(course_.stride) : step.span;
+  }
+
+  [[nodiscard]] bool is_sampled(const TraceStep& step) const {
     const bool is_bare = step.span == 1 && !step.overflow && !step.skipped;
-    const bool is_sampled = is_bare && !is_by_sample_ && course_.stride > 1 && step.step && last_step_;
-    return is_sampled ? static_cast<std::uint64_t>(course_.stride) : step.span;
+    return is_bare && !is_by_sample_ && course_.stride > 1 && step.step && last_step_;
   }
 
   /// Of steps that lie so far apart, the later one of a reading that covers some.
@@ -213,6 +219,7 @@ class CourseReader {
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (i > 0 && all[i].first.segment != all[i - 1].first.segment) clean = 0;
       if (all[i].grew_before || all[i].after > all[i].before) is_start = false;
+      if (i > 0 && begins_anew(i)) is_start = true;
       if (all[i].kind == StretchKind::clean) {
         clean += all[i].steps;
         if (clean >= start_ends_after) is_start = false;
@@ -231,6 +238,14 @@ class CourseReader {
     const Stretch& first = course_.stretches.front();
     if (first.first.step) return *first.first.step <= first_steps * course_.stride;
     return first.before >= least_usual_start;
+  }
+
+  /// A scaler that was not restored looks for its scale from where the first one began.
+  [[nodiscard]] bool begins_anew(std::size_t i) const {
+    constexpr double least_leap = 4;
+    const auto& all = course_.stretches;
+    const bool is_as_at_first = all[i].before <= all.front().before && 2 * all[i].before >= all.front().before;
+    return all.front().before >= least_usual_start && is_as_at_first && all[i].before > least_leap * all[i - 1].after;
   }
 
   /// Nothing lies between but the rest of a report, which may as well stand before its overflows.
@@ -259,8 +274,9 @@ class CourseReader {
     if (!begins) fall.steps += clean_behind_ + (rest_may_lie_before_ ? 0 : rest);
     fall.steps += stretch.overflows;
     fall.most_steps += rest + stretch.most_steps;
+    left_out_ = begins ? 0 : left_out_ + (rest_may_lie_before_ ? rest : 0);
     clean_behind_ = begins ? 0 : stretch.steps - stretch.overflows;
-    fall.whole_steps = fall.steps + clean_behind_;
+    fall.whole_steps = fall.steps + clean_behind_ + left_out_;
     rest_may_lie_before_ = (begins || (rest_may_lie_before_ && rest == 0)) && stretch.kind == StretchKind::overflow;
     fall.last = i;
     fall.overflows += stretch.overflows;
@@ -330,6 +346,7 @@ class CourseReader {
   std::uint64_t unscaled_ = 0;  ///< steps of which no scale is known
   bool is_by_sample_ = false;
   std::uint64_t clean_behind_ = 0;    ///< of the interval that the last fall ends in: its own, if the fall goes on
+  std::uint64_t left_out_ = 0;        ///< of the reports' rests in it, what may lie before it
   bool rest_may_lie_before_ = false;  ///< the last fall began in the report that it has come to
 };
 

@@ -44,6 +44,7 @@ struct Stretch {
   std::uint64_t most_steps = 0;                        ///< with those between a reading and the one before it
   std::uint64_t unseen_before = 0, unseen_within = 0;  ///< steps of which nothing is told
   std::uint64_t at_told = 0;    ///< of the steps, those with a scale: DeepSpeed's reports have none, and hide growths
+  std::uint64_t sampled = 0;    ///< of those, the steps that a scale of every tenth or so stands for
   std::uint64_t overflows = 0;  ///< at least so many
   bool grew_before = false;     ///< the scale grew unseen since the stretch before
   bool is_adjacent = true;      ///< no step lies unseen between it and the stretch before, as far as is told
@@ -64,7 +65,7 @@ struct Fall {
   std::uint64_t overflows = 0;      ///< at least
   std::uint64_t steps = 0;          ///< from the first of them to the last, at least
   std::uint64_t most_steps = 0;     ///< the same, with all of the intervals that it begins and ends in
-  std::uint64_t whole_steps = 0;    ///< the same, with all of the interval that it ends in
+  std::uint64_t whole_steps = 0;    ///< the same, with all that may lie at its ends
   double top = 0, bottom = 0;       ///< the scale before and after
   std::uint64_t clean_after = 0;    ///< clean steps that follow, as far as is told
   bool is_at_start = false;         ///< of the run, before any window without overflow
@@ -105,6 +106,7 @@ struct Course {
   std::uint64_t contradictions = 0;  ///< falls of the scale in steps of which the log says that none was skipped
   CoursePlace first_contradiction;
   double backoffs_a_growth = 1;  ///< that bring the scale back to where it grew from; Paddle's are smaller
+  bool tells_skips = false;      ///< of some step, that it was skipped or was not
   bool has_scale = false;
   bool has_steps = false;  ///< readings have numbers
 };

@@ -234,14 +234,20 @@ std::string place_before(const Trace& trace, std::int64_t step) {
   return last != nullptr ? last->path : fmt::format("the last checkpoint before step {}", step);
 }
 
+/// A scale that fell shows some skipped steps; how many there were only those lines tell that speak of them.
+std::string skipped_text(const Course& course) {
+  if (course.tells_skips) return fmt::format(", {} of them skipped", course.overflows);
+  return course.overflows > 0 ? fmt::format(", at least {} of them skipped", course.overflows) : "";
+}
+
 std::string healthy_course(const Course& course, const Losses& losses) {
   if (course.overflows == course.steps) {
     return fmt::format("{} told of, and the scale of no step without: nothing in their course is wrong",
                        course.steps == 1 ? "1 overflow is" : fmt::format("{} overflows are", course.steps));
   }
   const std::string lost = no_numbers_text(losses);
-  return fmt::format("{} told of, {} of them skipped: a healthy course{}{}",
-                     course.steps == 1 ? "1 step is" : fmt::format("{} steps are", course.steps), course.overflows,
+  return fmt::format("{} told of{}: a healthy course{}{}",
+                     course.steps == 1 ? "1 step is" : fmt::format("{} steps are", course.steps), skipped_text(course),
                      course.has_scale ? "" : ", of which no scale is told",
                      lost.empty() ? lost : fmt::format("; of losses {}", lost));
 }

@@ -63,14 +63,21 @@ void look_for_unscaled(const Examination& run, std::vector<Symptom>& found) {
 void look_for_low_scale(const Examination& run, std::vector<Symptom>& found) {
   if (is_never_scaled(run.course)) return;
   double told = 0;
-  std::vector<std::pair<double, double>> last;  // scale, steps
+  bool is_exact = true;
+  std::vector<std::pair<double, double>> last;  // scale at most, steps
   const auto& all = run.course.stretches;
   std::size_t first = all.size();
+  std::optional<double> behind;  // what the steps up to a told one came to
   while (first > 0 && told < last_steps) {
     const Stretch& stretch = all[--first];
-    if (stretch.at_told == 0) continue;
-    last.emplace_back(stretch.after, static_cast<double>(stretch.at_told));
-    told += static_cast<double>(stretch.at_told);
+    if (first + 1 < all.size() && stretch.first.segment != all[first + 1].first.segment) behind.reset();
+    const std::uint64_t steps = stretch.at_told > 0 ? stretch.at_told : behind ? stretch.steps : 0;
+    if (steps == 0) continue;
+    const bool is_told = stretch.at_told > 0;
+    is_exact = is_exact && is_told;
+    last.emplace_back(is_told ? stretch.after : std::max(stretch.after, *behind), static_cast<double>(steps));
+    told += static_cast<double>(steps);
+    if (is_told) behind = stretch.before;
   }
   const double limit = is_of_kind(run, "icefall-log") ? icefall_low_scale : run.thresholds.low_scale;
   const bool is_short = told < run.thresholds.low_scale_steps;
@@ -84,10 +91,10 @@ void look_for_low_scale(const Examination& run, std::vector<Symptom>& found) {
   if (last.empty() || median->first >= limit) return;
   found.push_back(
       {"low-scale",
-       fmt::format("{} is {}: gradients below {} become 0 in float16. If the loss is a sum, divide it",
+       fmt::format("{} is {}{}: gradients below {} become 0 in float16. If the loss is a sum, divide it",
                    told == 1 ? "the scale of the last step"
                              : fmt::format("the median scale of the last {} steps", std::min(told, last_steps)),
-                   float_text(median->first), float_text(0x1p-24 / median->first)),
+                   is_exact ? "" : "at most ", float_text(median->first), float_text(0x1p-24 / median->first)),
        all[first].first,
        {{"median", median->first}, {"limit", limit}}});
 }
@@ -171,14 +178,16 @@ void look_for_frozen(const Examination& run, std::vector<Symptom>& found) {
   const auto window = is_of_kind(run, "icefall-log") ? std::nullopt : run.course.longest_window;
   const double limit = window ? run.thresholds.frozen_windows * *window : run.thresholds.frozen_steps;
   for (const Stretch& stretch : run.course.stretches) {
-    if (stretch.kind != StretchKind::clean || static_cast<double>(stretch.at_told) <= limit) continue;
+    // A growth that overflowed at once is in no sample: each proves its own step alone.
+    const std::uint64_t stayed = stretch.at_told - stretch.sampled;
+    if (stretch.kind != StretchKind::clean || static_cast<double>(stayed) <= limit) continue;
     const std::string known = window ? fmt::format(" (the window is {})", *window) : "";
     found.push_back({"frozen",
                      fmt::format("the scale stayed at {} for {} steps{}, without an overflow and without a growth: it "
                                  "is static, at its ceiling, or its counter has passed the window",
-                                 float_text(stretch.before), stretch.at_told, known),
+                                 float_text(stretch.before), stayed, known),
                      stretch.first,
-                     {{"scale", stretch.before}, {"steps", static_cast<double>(stretch.at_told)}, {"limit", limit}}});
+                     {{"scale", stretch.before}, {"steps", static_cast<double>(stayed)}, {"limit", limit}}});
     return;
   }
 }

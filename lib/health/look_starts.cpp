@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "lib/base/text.hpp"
 #include "lib/health/look.hpp"
@@ -11,33 +12,100 @@
 namespace tare {
 namespace {
 
-/// The scale that was left at a step, of those that a segment tells; nothing where it tells none.
+/// A rule grows once in so many steps at most, where nothing shows its window.
+constexpr double least_usual_window = 100;
+/// One step's change may lie between what was left and what the next start tells.
+constexpr double octaves_of_a_step = 1;
+/// More than that is no growth, but a scaler that began anew in the midst of a log.
+constexpr double octaves_of_a_leap = 2;
+
+/// Where the scale may be another scaler's than before.
 struct Joint {
-  std::optional<double> last;   ///< of the segment before, at the step from which the next one starts
-  std::optional<double> first;  ///< that the next one starts with
+  double left = 0, resumed = 0;
+  bool is_least = false;  ///< it may have resumed with more: steps that overflowed may lie in front of what is told
+  bool is_start = false;  ///< steps went back; else only the scale tells of a start
+  double steps = 0;       ///< between the two, as far as numbers tell
   CoursePlace at;
 };
 
-/// Where each segment takes over from the one before.
-std::vector<Joint> joints_of(const Trace& trace) {
-  std::vector<Joint> joints(trace.segments.size());
-  Overwritten overwritten(trace);
-  for (const TraceStep& step : trace.steps) {
-    if (step.segment >= joints.size()) continue;
-    Joint& own = joints[step.segment];
-    const bool is_first = !own.first && (step.scale || step.after);
-    if (is_first) {
-      const bool has_fallen = step.overflow.value_or(true) || step.skipped.value_or(0) > 0;
-      own.at = place_of(step);
-      if (step.scale) own.first = step.scale;
-      if (!step.scale && !has_fallen && step.span == 1) own.first = step.after;
-      if (!own.first) own.first = std::nan("");  // what it started with is not told
-    }
-    if (!overwritten.has(step) && step.segment + 1 < joints.size() && step.after) {
-      joints[step.segment + 1].last = step.after;
-    }
+bool is_scale(double value) {
+  return std::isfinite(value) && value > 0;
+}
+
+/// Walks what is kept of a trace. A line without a number lies somewhere between the numbers around it.
+class JointReader {
+ public:
+  explicit JointReader(const Examination& run) : trace_(run.trace) {
+    if (trace_.unit == "sample") step_length_ = static_cast<double>(run.course.stride);
   }
-  return joints;
+
+  std::vector<Joint> read() {
+    Overwritten overwritten(trace_);
+    for (const TraceStep& step : trace_.steps) {
+      if (!overwritten.has(step)) take(step);
+    }
+    return std::move(joints_);
+  }
+
+ private:
+  void take(const TraceStep& step) {
+    const auto told = step.after ? step.after : step.scale;
+    if (told) open(step);
+    if (step.step) close(*step.step);
+    if (!told) return;
+    left_ = *told;
+    left_at_ = reached_;
+    segment_ = step.segment;
+  }
+
+  void open(const TraceStep& step) {
+    const double first = step.scale.value_or(step.after.value_or(0));
+    const bool may_have_fallen = step.overflow.value_or(true) || step.skipped.value_or(0) > 0;
+    if (!is_scale(began_)) began_ = first;
+    if (!left_at_ || !is_scale(left_) || !is_scale(first)) return;
+    const bool is_start = step.segment != segment_;
+    const bool is_as_at_first = std::abs(std::log2(first / began_)) <= octaves_of_a_step;
+    if (!is_start && (!is_as_at_first || std::log2(first / left_) <= octaves_of_a_leap)) return;
+    opened_at_ = left_at_;
+    opened_ = {.left = left_,
+               .resumed = first,
+               .is_least = !step.scale && (may_have_fallen || step.span > 1),
+               .is_start = is_start,
+               .at = place_of(step)};
+  }
+
+  void close(std::int64_t number) {
+    reached_ = number;
+    if (!opened_) return;
+    opened_->steps = static_cast<double>(std::max<std::int64_t>(number - *opened_at_, 0)) / step_length_;
+    joints_.push_back(*std::exchange(opened_, {}));
+  }
+
+  const Trace& trace_;
+  std::vector<Joint> joints_;
+  std::optional<Joint> opened_;  ///< the number behind it is still to come
+  std::optional<std::int64_t> reached_, left_at_, opened_at_;
+  double began_ = 0, left_ = 0, step_length_ = 1;
+  std::uint32_t segment_ = 0;
+};
+
+/// The clean steps that a growth needs, at least. What looks like one at a joint is none.
+double least_window(const Course& course, const std::vector<Joint>& joints) {
+  std::optional<double> least;
+  for (const ToldGrowth& growth : course.growths) {
+    const auto is_at = [&](const Joint& joint) {
+      return joint.at.line == growth.at.line && joint.at.step == growth.at.step && joint.at.source == growth.at.source;
+    };
+    if (std::ranges::none_of(joints, is_at)) least = std::min(least.value_or(growth.clean), growth.clean);
+  }
+  return least.value_or(least_usual_window);
+}
+
+bool is_another_scaler(const Joint& joint, double window) {
+  const double octaves = std::log2(joint.resumed / joint.left);
+  const double growths = std::floor(joint.steps / window);
+  if (octaves > 0) return octaves > growths + (joint.is_start ? octaves_of_a_step : octaves_of_a_leap);
+  return !joint.is_least && -octaves > octaves_of_a_step;
 }
 
 }  // namespace
@@ -85,16 +153,15 @@ void look_for_restart_loop(const Examination& run, std::vector<Symptom>& found) 
 }
 
 void look_for_reset(const Examination& run, std::vector<Symptom>& found) {
-  for (const Joint& joint : joints_of(run.trace)) {
-    if (!joint.first || !joint.last || !(*joint.last > 0) || !(*joint.first > 0)) continue;
-    if (std::abs(std::log2(*joint.first / *joint.last)) <= 1) continue;  // one step's change may lie between
-    found.push_back({"reset-on-resume",
-                     fmt::format("the run resumed with scale {}, and had left {}: its scaler was not restored",
-                                 float_text(*joint.first), float_text(*joint.last)),
-                     joint.at,
-                     {{"left", *joint.last}, {"resumed", *joint.first}}});
-    return;
-  }
+  const std::vector<Joint> joints = JointReader(run).read();
+  const double window = least_window(run.course, joints);
+  const auto joint = std::ranges::find_if(joints, [&](const Joint& one) { return is_another_scaler(one, window); });
+  if (joint == joints.end()) return;
+  found.push_back({"reset-on-resume",
+                   fmt::format("the run resumed with scale {}{}, and had left {}: its scaler was not restored",
+                               float_text(joint->resumed), joint->is_least ? " or more" : "", float_text(joint->left)),
+                   joint->at,
+                   {{"left", joint->left}, {"resumed", joint->resumed}}});
 }
 
 }  // namespace tare

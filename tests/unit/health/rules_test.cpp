@@ -367,23 +367,6 @@ TEST_CASE("three starts that end near one step are a loop") {
   CHECK(has(run.clean(1024, 105).codes(), "restart-loop"));
 }
 
-TEST_CASE("a collapse of a branch that a resumed run left is not the run's") {
-  MadeRun run("deepspeed-log");
-  for (int i = 0; i < 300; ++i) run.interval({}, 10, 0);
-  run.line(8192, 4096).interval({}, 10, 1);
-  for (double scale = 4096; scale > 1; scale /= 2) run.line(scale, scale / 2);
-  run.resume(3000);
-  for (int i = 0; i < 100; ++i) run.interval({}, 10, 0);
-  CHECK(run.codes() == Codes{"healthy"});
-}
-
-TEST_CASE("a run that resumes with another scale than it left was not restored") {
-  MadeRun run;
-  CHECK(has(run.clean(1024, 500).resume(400).clean(65536, 10).codes(), "reset-on-resume"));
-  MadeRun fine;
-  CHECK_FALSE(has(fine.clean(1024, 500).resume(400).clean(1024, 10).codes(), "reset-on-resume"));
-}
-
 TEST_CASE("what ranks or sources contradict each other in is found, and what they agree in is not") {
   for (const char* code : {"ranks-disagree", "sources-disagree", "other-source"}) {
     MadeRun run = healthy();
