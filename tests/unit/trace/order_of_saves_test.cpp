@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/trace/checkpoints.hpp"
+#include "lib/trace/saved_step.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/trace/memory_files.hpp"
 
