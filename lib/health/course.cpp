@@ -65,7 +65,7 @@ class CourseReader {
     const TraceStep rest = once_.rest_of(step);
     if (rest.span > 0) {
       Stretch stretch = stretch_of(rest, reach_of(step));
-      stretch.is_rest = rest.span < step.span && stretch.kind == StretchKind::clean;
+      if (rest.span < step.span && stretch.kind == StretchKind::clean) stretch.rest = rest.span;
       take(step, stretch);
     } else {
       last_step_ = step.step;
@@ -122,7 +122,6 @@ class CourseReader {
     whole.sampled += stretch.sampled;
     whole.overflows += stretch.overflows;
     whole.after = stretch.after;
-    whole.is_rest = false;
     whole.is_fatal = whole.is_fatal || stretch.is_fatal;
     if (stretch.last_step) whole.last_step = stretch.last_step;
   }
@@ -223,7 +222,7 @@ class CourseReader {
       if (all[i].kind == StretchKind::clean) {
         clean += all[i].steps;
         if (clean >= start_ends_after) is_start = false;
-        if (!course_.falls.empty() && course_.falls.back().last + 1 == i) course_.falls.back().clean_after = clean;
+        if (!course_.falls.empty() && course_.falls.back().last + 1 == i) end_at(course_.falls.back(), all[i], clean);
         continue;
       }
       if (!joins(i)) course_.falls.push_back({.first = i, .top = all[i].before, .is_at_start = is_start});
@@ -253,9 +252,15 @@ class CourseReader {
     const auto& all = course_.stretches;
     if (course_.falls.empty()) return false;
     const std::size_t last = course_.falls.back().last;
-    const bool is_next = last + 1 == i || (last + 2 == i && all[i - 1].is_rest && all[i - 1].is_adjacent && is_row(i));
+    const bool is_next =
+        last + 1 == i || (last + 2 == i && all[i - 1].is_rest() && all[i - 1].is_adjacent && is_row(i));
     return is_next && all[i].is_adjacent && !all[i].grew_before && !all[i].is_level() && !all[last].is_level() &&
            all[i].first.segment == all[last].first.segment;
+  }
+
+  static void end_at(Fall& fall, const Stretch& behind, std::uint64_t clean) {
+    fall.clean_after = clean;
+    fall.most_steps += behind.rest;
   }
 
   /// With the rest of a report between that stretch and the last fall, where all of it must lie between.
@@ -273,7 +278,7 @@ class CourseReader {
     const std::uint64_t rest = !begins && fall.last + 1 < i ? course_.stretches[i - 1].steps : 0;
     if (!begins) fall.steps += clean_behind_ + (rest_may_lie_before_ ? 0 : rest);
     fall.steps += stretch.overflows;
-    fall.most_steps += rest + stretch.most_steps;
+    fall.most_steps += stretch.most_steps;
     left_out_ = begins ? 0 : left_out_ + (rest_may_lie_before_ ? rest : 0);
     clean_behind_ = begins ? 0 : stretch.steps - stretch.overflows;
     fall.whole_steps = fall.steps + clean_behind_ + left_out_;

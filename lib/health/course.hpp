@@ -51,11 +51,17 @@ struct Stretch {
   bool is_told = true;          ///< overflows are told, not only shown by the scale's fall
   bool is_fatal = false;        ///< the run ended with it
   bool is_top_told = true;      ///< else `before` is the least that it can have been
-  bool is_rest = false;  ///< of a report whose overflows were told before it: as well they may lie behind these steps
+  /// Those at its front of a report whose overflows were told before it: as well these may lie behind them.
+  std::uint64_t rest = 0;
 
-  /// An interval that hides a growth, or overflows that a hysteresis takes: it leaves the scale where it was.
+  /// It is nothing else.
+  [[nodiscard]] bool is_rest() const { return rest > 0 && rest == steps; }
+
+  /// An interval that hides a growth, or overflows that a hysteresis takes: it leaves the scale where it was. Where
+  /// nothing told that, few overflows are no part of a fall behind it.
   [[nodiscard]] bool is_level() const {
-    return kind == StretchKind::mixed && is_top_told && before == after && after > usual_floor;
+    if (kind != StretchKind::mixed || after <= usual_floor) return false;
+    return is_top_told ? before == after : most_steps > 20 * overflows;
   }
 };
 

@@ -105,3 +105,25 @@ TEST_CASE("what the scale was before a first report of nothing but overflows is 
   run.interval(128, 10, 10).interval(128, 100, 0).interval(128, 100, 0);
   CHECK_THAT(message_of(run, "initial-search"), Catch::Contains("from at least 256.0 to 128.0"));
 }
+
+TEST_CASE("few overflows on both sides of a long report's edge are taken for no row") {
+  MadeRun megatron, deepspeed("deepspeed-log");
+  megatron.interval(131072, 100, 0).interval(8192, 100, 4).interval(512, 100, 4).interval(512, 100, 0);
+  CHECK(message_of(megatron, "collapse") == "no collapse");
+  deepspeed.interval(131072, 100, 0);
+  for (const double scale : {131072., 8192.}) {
+    for (int i = 0; i < 4; ++i) deepspeed.line(scale / (1 << i), scale / (2 << i));
+    deepspeed.interval({}, 100, 4);
+  }
+  deepspeed.interval({}, 100, 0);
+  CHECK(message_of(deepspeed, "collapse") == "no collapse");
+}
+
+TEST_CASE("a first checkpoint that tells of few overflows is not where a later collapse began") {
+  MadeRun run;  // nothing tells what the scale was before it
+  run.interval(16384, 5000, 6).interval(1, 5000, 900).interval(1, 5000, 5000);
+  const Course course = course_of(run.trace());
+  REQUIRE(course.falls.size() == 2);
+  CHECK(course.falls[1].top == 16384);
+  CHECK(course.stretches[course.falls[1].first].first.step == 10000);
+}
