@@ -8,6 +8,7 @@
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/listing.hpp"
 #include "lib/checkpoint/resolve.hpp"
+#include "lib/checkpoint/run_folders.hpp"
 
 namespace tare {
 namespace {
@@ -27,7 +28,8 @@ std::optional<LostSave> lost_save(const Files& files, const std::string& directo
     std::vector<Finding> led_there;
     const std::string save = resolve_run(files, directory, led_there);
     std::string path = fmt::format("{}/{}", directory, save);
-    if (save.empty() || !is_hollow(files, path)) return std::nullopt;
+    const bool may_hold_anything = has_nobodys_name(save);  // pictures of a step, beside a file that is its save
+    if (save.empty() || may_hold_anything || !is_hollow(files, path)) return std::nullopt;
     std::string why = fmt::format("{}: no checkpoint in this folder; {}", path, led_there.back().message);
     return LostSave{std::move(path), {Severity::error, "incomplete-checkpoint", std::move(why), "", ""}};
   } catch (const LinkNotFollowed& error) {

@@ -159,4 +159,8 @@ std::optional<std::string> by_trainer(const Files& files, const std::string& dir
   return std::nullopt;
 }
 
+bool has_nobodys_name(std::string_view folder) {
+  return std::ranges::any_of(folders_of_steps, [&](const RunFolder& row) { return is_named(row.name, folder); });
+}
+
 }  // namespace tare

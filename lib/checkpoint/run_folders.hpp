@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/files.hpp"
@@ -15,5 +16,8 @@ namespace tare {
 /// user can choose.
 std::optional<std::string> by_trainer(const Files& files, const std::string& directory,
                                       const std::vector<FileEntry>& entries, std::vector<Finding>& findings);
+
+/// Whether a folder, "step_100", is taken for a save by its name alone, which tells of no trainer.
+bool has_nobodys_name(std::string_view folder);
 
 }  // namespace tare

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "lib/base/text.hpp"
@@ -22,9 +23,10 @@ constexpr double octaves_of_a_leap = 2;
 /// Where the scale may be another scaler's than before.
 struct Joint {
   double left = 0, resumed = 0;
-  bool is_least = false;  ///< it may have resumed with more: steps that overflowed may lie in front of what is told
-  bool is_start = false;  ///< steps went back; else only the scale tells of a start
-  double steps = 0;       ///< between the two, as far as numbers tell
+  bool is_least = false;   ///< it may have resumed with more: steps that overflowed may lie in front of what is told
+  bool is_sample = false;  ///< of a report, or of what an overflow left: no line that names the scale that overflowed
+  bool is_start = false;   ///< steps went back; else only the scale tells of a start
+  double steps = 0;        ///< between the two, as far as numbers tell
   CoursePlace at;
 };
 
@@ -70,6 +72,7 @@ class JointReader {
     opened_ = {.left = left_,
                .resumed = first,
                .is_least = !step.scale && (may_have_fallen || step.span > 1),
+               .is_sample = step.step || !step.scale,
                .is_start = is_start,
                .at = place_of(step)};
   }
@@ -101,7 +104,9 @@ double least_window(const Course& course, const std::vector<Joint>& joints) {
   return least.value_or(least_usual_window);
 }
 
+/// Without a start, a scale that is told now and then may have grown in between, by however short a window.
 bool is_another_scaler(const Joint& joint, double window) {
+  if (!joint.is_start && joint.is_sample && joint.steps > 1) return false;
   const double octaves = std::log2(joint.resumed / joint.left);
   const double growths = std::floor(joint.steps / window);
   if (octaves > 0) return octaves > growths + (joint.is_start ? octaves_of_a_step : octaves_of_a_leap);
@@ -153,6 +158,7 @@ void look_for_restart_loop(const Examination& run, std::vector<Symptom>& found) 
 }
 
 void look_for_reset(const Examination& run, std::vector<Symptom>& found) {
+  if (run.trace.unit == "epoch") return;  // of thousands of steps each
   const std::vector<Joint> joints = JointReader(run).read();
   const double window = least_window(run.course, joints);
   const auto joint = std::ranges::find_if(joints, [&](const Joint& one) { return is_another_scaler(one, window); });

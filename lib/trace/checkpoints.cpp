@@ -37,8 +37,8 @@ bool may_be_checkpoint(const FileEntry& entry) {
 
 /// One that its name, or what it leads to, makes a run's newest save, whatever it holds.
 bool may_be_lost_save(const FileEntry& entry) {
-  const bool is_place = entry.type == FileType::folder || entry.type == FileType::link;
-  return is_place && is_numbered(entry.name) && !entry.name.starts_with('.');
+  const bool is_place = entry.type == FileType::link || (entry.type == FileType::folder && is_numbered(entry.name));
+  return is_place && !entry.name.starts_with('.');
 }
 
 std::optional<double> scale_of(const FoundScaler& scaler) {
@@ -90,11 +90,18 @@ std::optional<Save> without_scaler(const std::string& path, const Files& files) 
   return save.checkpoint.step ? std::optional(std::move(save)) : std::nullopt;
 }
 
+using FindLost = std::optional<LostSave> (*)(const Files& files, const std::string& run);
+
+/// Of a run that is looked at while it saves: a folder that is empty now may be a save in a moment.
+std::optional<LostSave> none_lost(const Files& /*files*/, const std::string& /*run*/) {
+  return std::nullopt;
+}
+
 class Saves {
  public:
   /// `at_once`: so many are read at the same time.
-  Saves(const Files& files, const ReadSave& read, std::size_t at_once)
-      : files_(files), read_(read), at_once_(at_once) {}
+  Saves(const Files& files, const ReadSave& read, FindLost find_lost, std::size_t at_once)
+      : files_(files), read_(read), find_lost_(find_lost), at_once_(at_once) {}
 
   void take(const std::string& path) {
     if (files_.type(path) == FileType::folder) {
@@ -186,7 +193,7 @@ class Saves {
 
   /// What a resume would take from `folder`, and tare does not read.
   void tell_of_lost(const std::string& folder) {
-    const auto lost = lost_save(files_, folder);
+    const auto lost = find_lost_(files_, folder);
     if (!lost) return;
     if (lost->finding.severity == Severity::warning) return links.push_back(lost->finding.message);
     unread.push_back({.has_scaler = false, .not_read = lost->finding.message, .is_damaged = true});
@@ -196,6 +203,7 @@ class Saves {
 
   const Files& files_;
   const ReadSave& read_;
+  FindLost find_lost_;
   std::size_t at_once_;
 };
 
@@ -271,9 +279,7 @@ void sort_by_step(std::vector<Save>& saves) {
   saves = std::move(sorted);
 }
 
-Trace read_saves(std::span<const std::string> paths, const TraceOptions& options, const ReadSave& read,
-                 std::size_t at_once) {
-  Saves saves(*options.files, read, at_once);
+Trace read_saves(std::span<const std::string> paths, Saves saves) {
   for (const std::string& path : paths) {
     if (path != "-") saves.take(path);
   }
@@ -322,11 +328,11 @@ Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOption
       return is_told ? unread_save(path, error) : std::nullopt;
     }
   };
-  return read_saves(paths, options, read, at_once);
+  return read_saves(paths, Saves(*options.files, read, lost_save, at_once));
 }
 
 Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOptions& options, const ReadSave& read) {
-  return read_saves(paths, options, read, 1);
+  return read_saves(paths, Saves(*options.files, read, none_lost, 1));
 }
 
 }  // namespace tare

@@ -329,7 +329,8 @@ void Log::add_event(Event& event) {
   step.source = source_of(*event.shape);
   is_dead_ = step.fatal;
   if (!step.step && !step.fatal) step.apart = is_apart(event);
-  if (step.overflow.value_or(false)) ++events_;
+  if (step.fatal) events_ = 0;  // no report of this start comes any more
+  if (step.overflow.value_or(false) && !step.fatal) ++events_;
   if (step.overflow.value_or(false) && !step.step && !step.fatal && !event.has_rank && (step.scale || step.after)) {
     copies_.add(step);
     if (std::find(rankless_.begin(), rankless_.end(), step.source) == rankless_.end()) rankless_.push_back(step.source);
@@ -444,7 +445,8 @@ void Log::add_report(Report& report, std::uint64_t span) {
     fill(step.after, report.event->step.after);
     step.skipped = 1;
   } else if (report.event) {
-    report.events += report.event->step.overflow.value_or(false) ? 1 : 0;
+    if (report.event->step.fatal) report.events = 0;  // which are of the start that it ended
+    if (report.event->step.overflow.value_or(false) && !report.event->step.fatal) ++report.events;
     const std::uint64_t behind = events_;
     add_event(*report.event);
     events_ = behind;

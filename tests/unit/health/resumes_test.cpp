@@ -72,3 +72,14 @@ TEST_CASE("the search of a scaler that began anew is no collapse") {
   CHECK(is_told(run.codes(), "reset-on-resume"));
   CHECK_FALSE(is_told(run.codes(), "collapse"));
 }
+
+TEST_CASE("a scale that reports of every hundredth step tell may have grown in between, whatever its window") {
+  const auto run_told_every = [](std::int64_t steps) {
+    MadeRun run;
+    std::int64_t step = 1;
+    for (const double scale : {65536., 1024., 1024., 32768., 32768.}) run.sample(step += steps, scale);
+    return run.codes();
+  };
+  CHECK_FALSE(is_told(run_told_every(100), "reset-on-resume"));
+  CHECK(is_told(run_told_every(1), "reset-on-resume"));
+}

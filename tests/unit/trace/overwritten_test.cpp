@@ -61,3 +61,14 @@ TEST_CASE("overflows of a scaler that begins anew are the new start's, though it
   for (int step = 30; step <= 60; step += 10) text += deepspeed_report(step, 4);
   CHECK(kept_scales(trace_of_log(text)) == std::vector<double>{512, 65536, 32768, 16384});
 }
+
+TEST_CASE("overflows that ended a start are not counted again in the first report of the next") {
+  std::string text;
+  for (int step = 10; step <= 40; step += 10) text += deepspeed_report(step, 0);
+  for (const int scale : {16, 8, 4, 2}) text += deepspeed_overflow(scale);
+  text += deepspeed_death;
+  for (int step = 50; step <= 80; step += 10) text += deepspeed_report(step, 0);
+  for (const TraceStep& step : trace_of_log(text).steps) {
+    if (step.step) CHECK(step.skipped.value_or(0) == 0);
+  }
+}

@@ -1,4 +1,6 @@
 // Which saves of a run are seen: whatever its folders are called, and whatever its newest save is.
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "lib/checkpoint/checkpoint.hpp"
@@ -66,6 +68,37 @@ TEST_CASE("a run's newest save that is empty, or holds words alone, is told besi
   REQUIRE(rows.size() == 4);
   CHECK(rows[3].step == 400);
   CHECK(rows[3].findings.at(0).code == "incomplete-checkpoint");
+}
+
+TEST_CASE("whoever watches a run is not told that a save which is being made holds nothing") {
+  const Scratch scratch;
+  three_saves(scratch, "run");
+  std::filesystem::create_directories(scratch.path("run/checkpoint-400"));
+  const std::string path = scratch.path("run");
+  TraceOptions options;
+  options.files = &local_files();
+  const ReadSave read = [](const std::string& one) { return read_save(one, local_files(), nullptr); };
+  CHECK(read_run_checkpoints(std::span(&path, 1), options, read).warnings.empty());
+  CHECK(codes_of(saves_of(scratch, "run")) == Codes{"save-not-read"});
+}
+
+TEST_CASE("a folder of pictures beside the file that is a step's save is no save that holds nothing") {
+  const Scratch scratch;
+  for (const char* step : {"step_1000", "step_2000"}) {
+    scratch.copy(torch_file, fmt::format("run/{}.pt", step));
+    scratch.write(fmt::format("run/{}/sample.png", step), "\x89PNG");
+  }
+  CHECK(codes_of(saves_of(scratch, "run")).empty());
+  CHECK_FALSE(lost_save(local_files(), scratch.path("run")));
+}
+
+TEST_CASE("a newest save that is a link out of the run is told whether its name has a number or not") {
+  const Scratch scratch;
+  scratch.copy(torch_file, "other/x.ckpt");
+  for (const char* save : {"epoch=0-step=10.ckpt", "epoch=1-step=20.ckpt"})
+    scratch.copy(torch_file, fmt::format("run/{}", save));
+  std::filesystem::create_symlink("../other/x.ckpt", scratch.path("run/last.ckpt"));
+  CHECK(codes_of(saves_of(scratch, "run")) == Codes{"link-not-read"});
 }
 
 TEST_CASE("an empty folder that no resume takes is no save") {
