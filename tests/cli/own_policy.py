@@ -12,8 +12,10 @@ import json
 import pathlib
 import sys
 
+import command
 from command import Tare
 
+command.WALL_LIMIT_S = 120  # of a busy machine
 REFUSED = 4
 OVERFLOWS_ALONE = "tells of overflows alone, and not how many clean steps lie between them"
 RESTARTS = "a run that was restarted from an older step goes on from a state that the log does not tell"
