@@ -85,10 +85,10 @@ Timeline timeline_of(const Trace& trace, const std::vector<std::string>& targets
                 "`tare trace` names what it reads");
   }
   timeline.findings = examine(trace, thresholds);
-  auto unread = unread_files(trace);
-  if (!unread.empty()) {
+  auto not_read = unread_files(trace);
+  if (!not_read.empty()) {
     std::erase_if(timeline.findings, [](const HealthFinding& finding) { return finding.code == "healthy"; });
-    std::ranges::move(unread, std::back_inserter(timeline.findings));
+    std::ranges::move(not_read, std::back_inserter(timeline.findings));
     put_gravest_first(timeline.findings);
   }
   const auto trouble = std::ranges::find_if(

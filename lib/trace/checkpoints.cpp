@@ -97,10 +97,10 @@ std::optional<LostSave> none_lost(const Files& /*files*/, const std::string& /*r
   return std::nullopt;
 }
 
-class Saves {
+class SavesOfRun {
  public:
   /// `at_once`: so many are read at the same time.
-  Saves(const Files& files, const ReadSave& read, FindLost find_lost, std::size_t at_once)
+  SavesOfRun(const Files& files, const ReadSave& read, FindLost find_lost, std::size_t at_once)
       : files_(files), read_(read), find_lost_(find_lost), at_once_(at_once) {}
 
   void take(const std::string& path) {
@@ -279,7 +279,7 @@ void sort_by_step(std::vector<Save>& saves) {
   saves = std::move(sorted);
 }
 
-Trace read_saves(std::span<const std::string> paths, Saves saves) {
+Trace read_saves(std::span<const std::string> paths, SavesOfRun saves) {
   for (const std::string& path : paths) {
     if (path != "-") saves.take(path);
   }
@@ -328,11 +328,11 @@ Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOption
       return is_told ? unread_save(path, error) : std::nullopt;
     }
   };
-  return read_saves(paths, Saves(*options.files, read, lost_save, at_once));
+  return read_saves(paths, SavesOfRun(*options.files, read, lost_save, at_once));
 }
 
 Trace read_run_checkpoints(std::span<const std::string> paths, const TraceOptions& options, const ReadSave& read) {
-  return read_saves(paths, Saves(*options.files, read, none_lost, 1));
+  return read_saves(paths, SavesOfRun(*options.files, read, none_lost, 1));
 }
 
 }  // namespace tare
