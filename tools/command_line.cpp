@@ -9,7 +9,6 @@
 #include <charconv>
 #include <iterator>
 #include <map>
-#include <ranges>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -214,7 +213,8 @@ std::vector<std::string> with_empty_values_apart(const CLI::App& app, const std:
   std::vector<std::string> apart;
   const CLI::App* verb = &app;
   bool has_options = true;
-  for (const std::string& word : reversed | std::views::reverse) {
+  for (auto next = reversed.rbegin(); next != reversed.rend(); ++next) {
+    const std::string& word = *next;
     has_options = has_options && word != "--";
     const auto inner = verb->get_subcommands([&](const CLI::App* each) { return each->get_name() == word; });
     if (!inner.empty()) verb = inner.front();
