@@ -1,6 +1,7 @@
 // What several places of a tree share: changed in one of them, it would change in all.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
