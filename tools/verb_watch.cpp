@@ -118,7 +118,9 @@ class Teller {
   template <class Render>
   void put(const std::string& line, const Render& render) {
     terminal_.answer(options_.json ? line : render());
-    if (lines_ >= 0 && ::write(lines_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    if (lines_ < 0) return;
+    const std::string added = (ends_within_line(options_.json_lines) ? "\n" : "") + line;
+    if (::write(lines_, added.data(), added.size()) != static_cast<ssize_t>(added.size())) {
       warn("lines", options_.json_lines + ": cannot be written");
     }
   }

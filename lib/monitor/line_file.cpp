@@ -1,30 +1,16 @@
 #include "lib/monitor/line_file.hpp"
 
-#include <filesystem>
-#include <fstream>
+#include <span>
 
+#include "lib/base/own_content.hpp"
 #include "lib/monitor/text.hpp"
 
 namespace tare::monitor {
-namespace {
-
-/// Whether the file ends within a line, as after a power cut.
-bool is_torn(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error) || std::filesystem::file_size(path, error) == 0 || error) {
-    return false;
-  }
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(-1, std::ios::end);
-  const int last = file.get();
-  return file.good() && last != '\n';
-}
-
-}  // namespace
 
 void LineFile::write(const ObservedStep& step) {
+  require_own_content(path(), line_beginning, "lines of a monitor");
   std::string line;
-  if (is_torn(path())) line.push_back('\n');
+  if (ends_within_line(path())) line.push_back('\n');
   line += line_of(step);
   append_whole(path(), {}, std::as_bytes(std::span(line)));
 }

@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "kernels/dtype.hpp"
 #include "lib/monitor/writer.hpp"
 
 namespace tare::monitor {
+
+/// With what each line of a monitor begins.
+constexpr std::string_view line_beginning = R"({"schema":"tare.monitor/)";
 
 /// "tare.monitor/1" of a step, on one line.
 std::string line_of(const ObservedStep& step);
