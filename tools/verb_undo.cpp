@@ -132,7 +132,8 @@ Verb undo_verb() {
                    {"--json-lines", &options->json_lines, "The same, a document a line"}},
                   network_options()}),
       .closing_words =
-          "Repeat it to go back through earlier edits. An edit that was interrupted is rolled back instead.\n"
+          "Repeat it to go back through earlier edits. An edit that was interrupted is rolled back instead;\n"
+          "with --id before the edit that is meant, where it stands in its way.\n"
           "Refused where a file is no longer what the edit made of it.",
       .run = [options](const Terminal& t) { return undo_each(t, *options); },
   };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <iterator>
 #include <tuple>
 
 #include "lib/base/error.hpp"
@@ -103,14 +104,27 @@ bool is_of_others(const ObjectHome& home, const RecoverOptions& options) {
   }
 }
 
-/// The first that is found: whoever undoes once more takes back the next.
+/// Whether what is pending there is the edit of that id.
+bool is_of(const ObjectHome& home, const std::string& id) {
+  try {
+    const auto left = readable_pending(home);
+    return left && left->journal.id == id;
+  } catch (const Error& error) {
+    if (error.status == Status::io) throw;
+    return false;
+  }
+}
+
+/// The first that is found, or that of the id: whoever undoes once more takes back the next.
 std::optional<Pending> recover_first(ObjectLayer& objects, const JournalPlaces& places, const JournalKey& key,
-                                     const RecoverOptions& options) {
+                                     const UndoOptions& wanted) {
+  const RecoverOptions& options = wanted.recovery;
   for (const JournalFolder& one : places.folders) {
     if (!may_have_pending(one)) continue;
     const ObjectHome home(objects, one.folder, key);
     const bool is_below = is_within(home, places.path) && one.folder != places.folders.front().folder;
     if (is_below && is_of_others(home, options)) continue;
+    if (!wanted.id.empty() && !is_of(home, wanted.id)) continue;
     if (auto done = recover_in(home, places.path, options)) return done;
   }
   return std::nullopt;
@@ -120,13 +134,16 @@ std::optional<Pending> recover_first(ObjectLayer& objects, const JournalPlaces& 
 
 UndoResult undo(ObjectLayer& objects, const std::string& path, const JournalKey& key, const UndoOptions& options) {
   const JournalPlaces places = journal_places(objects, path);
-  if (auto interrupted = recover_first(objects, places, key, options.recovery)) {
+  if (auto interrupted = recover_first(objects, places, key, options)) {
     return rolled_back(*std::move(interrupted));
   }
   Found found = record_to_undo(objects, places, key, options);
   const auto place = std::ranges::find(places.folders, found.home.folder(), &JournalFolder::folder);
-  if (may_have_pending(*place)) {  // of others: it is in the way of this one
-    if (auto interrupted = recover_in(found.home, path, options.recovery)) return rolled_back(*std::move(interrupted));
+  std::vector<Finding> findings;
+  if (may_have_pending(*place)) {  // of others, or of another id: it is in the way of this one
+    auto interrupted = recover_in(found.home, path, options.recovery);
+    if (interrupted && options.id.empty()) return rolled_back(*std::move(interrupted));
+    if (interrupted) findings.push_back(rolled_back_first(*interrupted));
   }
   const std::vector<FileRecord> edited = found.journal.files;
   if (!found.journal.is_own && options.recovery.announce) {
@@ -134,7 +151,8 @@ UndoResult undo(ObjectLayer& objects, const std::string& path, const JournalKey&
   }
   const auto seen = turn_back(found.home, found.journal);
   UndoResult result = undone(found.home.folder(), found.journal);
-  result.findings = unseen_losses(found.home, found.journal.files);
+  result.findings = std::move(findings);
+  std::ranges::move(unseen_losses(found.home, found.journal.files), std::back_inserter(result.findings));
   run(found.home, std::move(found.journal), seen, StoredRecord{found.record.number, RecordState::undone});
   objects.forget();
   return result;

@@ -61,13 +61,28 @@ mode_t mode_of(const Store& store, StoredRecord record) {
   return store.record_place(record).open(O_RDONLY).status().st_mode & 0777;
 }
 
-/// What is interrupted, rolled back; nothing where nothing is.
+/// The interrupted transaction that is meant: that of the id, if there is one.
+std::optional<Pending> pending_to_undo(const Scope& scope, const std::string& id) {
+  if (id.empty()) return find_pending(scope);
+  std::vector<Pending> all = all_pending(scope);
+  const auto meant = std::ranges::find(all, id, &Pending::id);
+  return meant == all.end() ? std::nullopt : std::optional(std::move(*meant));
+}
+
+/// What is interrupted and meant, rolled back; nothing where nothing is.
 std::optional<UndoResult> rolled_back(const Scope& scope, const UndoOptions& options) {
-  const auto pending = find_pending(scope);
+  const auto pending = pending_to_undo(scope, options.id);
   const auto store = pending ? scope.store_in(pending->folder) : std::nullopt;
   auto done = store ? recover(*store, scope, options.recovery) : std::nullopt;
   if (!done) return std::nullopt;
   return rolled_back(*std::move(done));
+}
+
+/// Of another edit that was interrupted and stood in the way of the one that was asked for.
+std::vector<Finding> told_of(const std::vector<Pending>& ended) {
+  std::vector<Finding> findings;
+  for (const Pending& pending : ended) findings.push_back(rolled_back_first(pending));
+  return findings;
 }
 
 /// Where the files of the record are.
@@ -127,6 +142,13 @@ UndoResult undone(const std::string& folder, const Journal& journal) {
   return result;
 }
 
+Finding rolled_back_first(const Pending& done) {
+  return {Severity::note, "rolled-back",
+          fmt::format("an {} of {} (#{}, {}) was interrupted, and was rolled back first", name(done.kind), done.when,
+                      done.number, done.id),
+          done.folder, ""};
+}
+
 UndoResult rolled_back(Pending done) {
   return {UndoKind::rolled_back,
           done.number,
@@ -149,6 +171,7 @@ UndoResult undo(const Scope& scope, const UndoOptions& options) {
   const auto store = scope.store_in(found.folder);
   if (!store) throw Error(Status::busy, found.folder + ": its records are gone", "try again");
   const Scope targets = scope.of(targets_of(*store, found.record));
+  std::vector<Finding> findings = told_of(recover(targets, wanted.recovery));
   const Claim held = claim(store->home(), targets, mode_of(*store, found.record), wanted.recovery);
   Journal journal;
   try {
@@ -159,8 +182,10 @@ UndoResult undo(const Scope& scope, const UndoOptions& options) {
   }
   // What can fail by itself comes before the change is made.
   UndoResult result = undone(held.store().folder(), journal);
-  result.findings =
-      run_journal(held, journal, StoredRecord{found.record.number, RecordState::undone}, options.on_copied);
+  result.findings = std::move(findings);
+  std::ranges::move(
+      run_journal(held, journal, StoredRecord{found.record.number, RecordState::undone}, options.on_copied),
+      std::back_inserter(result.findings));
   remove_replaced(held.store().record_place(found.record));
   add_stale_checksums(store->files(), journal, result);
   return result;

@@ -31,7 +31,7 @@ struct UndoResult {
   std::string folder;
   std::vector<std::string> files;  ///< absolute
   std::vector<FieldEdit> fields;   ///< as they were edited, or by an interrupted undo turned back: `after` is gone now
-  std::vector<Finding> findings;   ///< `not-durable`, `stale-checksum`, `checksum-not-read`
+  std::vector<Finding> findings;   ///< `not-durable`, `stale-checksum`, `checksum-not-read`, `rolled-back`
   JournalKind interrupted = JournalKind::edit;  ///< of what was rolled back; after an undo its edit stands
 };
 
@@ -39,10 +39,13 @@ struct UndoResult {
 UndoResult undone(const std::string& folder, const Journal& journal);
 /// What was interrupted and is rolled back.
 UndoResult rolled_back(Pending done);
+/// The note of one that was rolled back before another edit was undone, which was asked for by its id.
+Finding rolled_back_first(const Pending& done);
 
 /// Takes back the last edit that touches what is in the scope, in all files of that edit: their bytes, sizes, modes and
-/// mtimes. May be repeated, back through earlier edits. An interrupted transaction is rolled back instead. Edits whose
-/// records are not sealed with this user's key do not count, unless they are trusted.
+/// mtimes. May be repeated, back through earlier edits. An interrupted transaction is rolled back instead; where an
+/// id is given, only that one, and before another edit what is in its way (`rolled-back`). Edits whose records are not
+/// sealed with this user's key do not count, unless they are trusted.
 ///
 /// Throws, with all files as they were: `refused` where there is nothing to undo or a file is no longer what that edit
 /// made of it, `busy` where another tare is at work, `io` as for commit.

@@ -285,6 +285,19 @@ def interrupt(scene):
     (scene.store / "000001.edit").rename(scene.store / "pending")
 
 
+def an_undo_by_id_takes_back_that_edit_and_no_other_that_was_interrupted(scene):
+    old = scene.scaler.read_bytes()
+    first = scene.expect(0, "edit", "scale=1024", "--yes", "--json").json()
+    scene.expect(0, "edit", "scale=2048", "--yes")
+    (scene.store / "000002.edit").rename(scene.store / "pending")
+    scene.expect(4, "undo", "--yes", "--id", "3f9a0c2e51d7")
+    assert (scene.store / "pending").exists(), "an id that nothing has took something back"
+    answer = scene.expect(0, "undo", "--yes", "--json", "--id", first["id"]).json()
+    assert answer["did"] == "undone" and answer["id"] == first["id"], answer
+    assert [finding["code"] for finding in answer["findings"]] == ["rolled-back"], answer
+    assert scene.scaler.read_bytes() == old
+
+
 def what_an_edit_would_do_is_not_shown_of_half_an_edit_and_nothing_is_rolled_back_unasked(scene):
     interrupt(scene)
     torn = scene.scaler.read_bytes()
@@ -388,6 +401,7 @@ SCENES = [
     a_sparse_journal_costs_no_memory,
     a_store_that_is_a_link_is_refused,
     an_edit_says_who_made_it_and_is_found_by_its_id,
+    an_undo_by_id_takes_back_that_edit_and_no_other_that_was_interrupted,
     an_edit_that_waits_in_vain_says_who_is_at_work_there,
     a_journal_of_another_home_is_not_believed,
     without_a_place_for_a_key_edits_work_and_say_so,

@@ -81,6 +81,23 @@ RecoverOptions with(bool RecoverOptions::*option) {
   return options;
 }
 
+TEST_CASE("an undo by an id that is not the interrupted edit's takes nothing back of that") {
+  Bucket bucket;
+  constexpr std::size_t confirmation = 9;
+  REQUIRE(is_stopped(bucket.store, confirmation, Moment::before, [&] { bucket.edit(); }));
+  bucket.store.now += long_enough;
+  const auto told = pending(bucket);
+  REQUIRE(told);
+  UndoOptions other;
+  other.id = "3f9a0c2e51d7";
+  CHECK(status_of([&] { undo(bucket.store, run_folder, key_of(1), other); }) == Status::refused);
+  CHECK(bucket.store.has(pending_path));
+  UndoOptions meant;
+  meant.id = told->id;
+  CHECK(undo(bucket.store, run_folder, key_of(1), meant).kind == UndoKind::rolled_back);
+  CHECK(bucket.all_old());
+}
+
 TEST_CASE("what recovery does with each state that it can find") {
   const auto silent = [](Bucket& bucket) { bucket.store.now += long_enough; };
   const auto fresh = [](Bucket& bucket) { bucket.store.now += 59; };
