@@ -1,6 +1,9 @@
 #include "lib/checkpoint/difference.hpp"
 
 #include <algorithm>
+#include <iterator>
+
+#include "lib/dialect/frameworks/tare.hpp"
 
 namespace tare {
 namespace {
@@ -41,11 +44,44 @@ const FoundScaler* take(Scalers& from, const Matches& matches) {
   return taken;
 }
 
+std::vector<std::int64_t> shape_of(const Value& value) {
+  if (const auto* packed = std::get_if<PackedArray>(&value.data)) return packed->shape();
+  const auto* list = std::get_if<ValueList>(&value.data);
+  if (list == nullptr) return {};
+  std::vector<std::int64_t> shape{static_cast<std::int64_t>(list->size())};
+  if (!list->empty()) std::ranges::copy(shape_of(list->front()), std::back_inserter(shape));
+  return shape;
+}
+
+/// What it holds, in order, without the types' names.
+void add_elements(const Value& value, ValueList& elements) {
+  if (const auto* packed = std::get_if<PackedArray>(&value.data)) {
+    for (std::uint64_t i = 0; i < packed->count(); ++i) elements.push_back({packed->at(i).data, {}});
+  } else if (const auto* list = std::get_if<ValueList>(&value.data)) {
+    for (const Value& one : *list) add_elements(one, elements);
+  } else {
+    elements.push_back({value.data, {}});
+  }
+}
+
+/// A state of tare's says the same in JSON, which has no types of arrays, and in HDF5.
+bool says_the_same(const Value& a, const Value& b) {
+  if (shape_of(a) != shape_of(b)) return false;
+  ValueList of_a, of_b;
+  add_elements(a, of_a);
+  add_elements(b, of_b);
+  return std::ranges::equal(of_a, of_b, same);
+}
+
+bool is_alike(const FoundScaler& a, const Value& of_a, const FoundScaler& b, const Value& of_b) {
+  return same(of_a, of_b) || (is_own(a) && is_own(b) && says_the_same(of_a, of_b));
+}
+
 void compare(const FoundScaler& a, const FoundScaler& b, std::vector<Difference>& out) {
   const std::string dialect(a.dialect->name);
   for (const Field& field : a.fields) {
     const Field* other = b.find(std::string_view(field.name));
-    if (other != nullptr && same(field.value, other->value)) continue;
+    if (other != nullptr && is_alike(a, field.value, b, other->value)) continue;
     out.push_back({dialect, place_of(a), field.name, field.value, std::nullopt});
     if (other != nullptr) out.back().b = other->value;
   }

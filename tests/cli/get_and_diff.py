@@ -4,7 +4,7 @@
     get_and_diff.py --tare BINARY --corpus FOLDER
 
 `get` must give the scale that the case's truth says; `diff` must find nothing between a checkpoint and its copy, and the
-scale alone once that is edited in the copy.
+scale alone once that is edited in the copy; and nothing between the state saved as JSON and in HDF5.
 """
 import argparse
 import json
@@ -57,6 +57,20 @@ def wrong(tare, case, truth):
         differences = (answer.json() or {}).get("differences", [])
         if answer.code != DIFFERENT or len(differences) != 1 or not equal(bare(differences[0]["b"]), SCALE, "float32"):
             return f"diff after an edit: {answer} {answer.out!r}"
+        return wrong_between_forms(tare, ours, pathlib.Path(scratch))
+
+
+def wrong_between_forms(tare, checkpoint, folder):
+    """A state that is saved as JSON and in HDF5 is one state."""
+    forms = [folder / "state.json", folder / "state.h5"]
+    if any(tare("inspect", checkpoint, "--save", form).code != 0 for form in forms):
+        return None  # no state that could be saved, or a build that writes no HDF5
+    for pair in forms, forms[::-1]:
+        answer = tare("diff", *pair)
+        if answer.code != SAME:
+            return f"diff of one state in two forms: {answer} {answer.out!r}"
+    if tare("edit", forms[1], f"scale={SCALE}", "--yes").code == 0 and tare("diff", *forms).code != DIFFERENT:
+        return "diff of two states in two forms finds nothing"
     return None
 
 
