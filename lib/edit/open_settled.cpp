@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <thread>
 
 #include "lib/base/error.hpp"
@@ -50,6 +51,14 @@ bool has_unread(const Checkpoint& checkpoint) {
   return std::any_of(checkpoint.findings.begin(), checkpoint.findings.end(), [](const Finding& finding) {
     return finding.severity == Severity::error && finding.code == "file-not-read";
   });
+}
+
+/// Whether a folder without a checkpoint is as it was a while ago: nothing is being saved into it.
+bool is_long_hollow(const std::string& path, const Error& error) {
+  constexpr std::time_t a_while = 2;
+  struct stat folder {};
+  if (error.status != Status::not_found || ::stat(path.c_str(), &folder) != 0 || !S_ISDIR(folder.st_mode)) return false;
+  return folder.st_mtim.tv_sec + a_while < std::time(nullptr);
 }
 
 class Attempts {
@@ -104,8 +113,8 @@ SettledCheckpoint open_settled(const std::string& path, const OpenOptions& optio
         return with_foreign_records(std::move(read), scope);
       }
       if (is_running && attempts.is_last()) return with_foreign_records(std::move(read), scope);
-    } catch (const Error&) {
-      if (!attempts.is_worth_another()) throw;
+    } catch (const Error& error) {
+      if (is_long_hollow(path, error) || !attempts.is_worth_another()) throw;
     }
     if (attempts.is_last()) {
       throw Error(Status::busy, path + ": is written again each time that it is read", "try again once it is saved");

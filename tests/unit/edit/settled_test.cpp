@@ -32,6 +32,7 @@ class InterruptedFiles final : public Files {
 
   [[nodiscard]] FileType type(const std::string& path) const override { return local_files().type(path); }
   [[nodiscard]] std::vector<FileEntry> list(const std::string& folder) const override {
+    ++listed_;
     return local_files().list(folder);
   }
   [[nodiscard]] std::shared_ptr<const Source> open(const std::string& path) const override {
@@ -40,10 +41,11 @@ class InterruptedFiles final : public Files {
   }
   [[nodiscard]] bool is_shareable() const override { return false; }
   [[nodiscard]] std::size_t opened() const { return opened_; }
+  [[nodiscard]] std::size_t listed() const { return listed_; }
 
  private:
   std::function<void(std::size_t)> before_open_;
-  mutable std::size_t opened_ = 0;
+  mutable std::size_t opened_ = 0, listed_ = 0;
 };
 
 class Ranks : public Scratch {
@@ -66,6 +68,20 @@ double only_scale(const Checkpoint& checkpoint) {
   REQUIRE(checkpoint.scalers.size() == 1);
   REQUIRE(checkpoint.scalers[0].agree);
   return checkpoint.scalers[0].state().find(Role::scale)->value.as_double();
+}
+
+TEST_CASE("a folder in which nothing has changed for long, and that holds nothing, is not waited for") {
+  const Scratch scratch;
+  std::filesystem::create_directories(scratch.path("step"));
+  const auto looks = [&] {
+    const InterruptedFiles files([](std::size_t) {});
+    CHECK_THROWS_AS(open_settled(scratch.path("step"), {.files = &files}, scopes), Error);
+    return files.listed();
+  };
+  const std::size_t of_new = looks();
+  std::filesystem::last_write_time(scratch.path("step"),
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  CHECK(of_new == 3 * looks());
 }
 
 TEST_CASE("an edit that comes and goes between the reading of two files is read whole") {
