@@ -9,6 +9,7 @@
 #include "lib/checkpoint/listing.hpp"
 #include "lib/checkpoint/resolve.hpp"
 #include "lib/checkpoint/run_folders.hpp"
+#include "lib/checkpoint/run_pointers.hpp"
 
 namespace tare {
 namespace {
@@ -25,6 +26,9 @@ bool is_hollow(const Files& files, const std::string& path) {
 
 std::optional<LostSave> lost_save(const Files& files, const std::string& directory) {
   try {
+    if (const auto astray = pointer_problem(files, directory)) {
+      return LostSave{directory, {Severity::error, "pointer-astray", astray->what(), "", ""}};
+    }
     std::vector<Finding> led_there;
     const std::string save = resolve_run(files, directory, led_there);
     std::string path = fmt::format("{}/{}", directory, save);

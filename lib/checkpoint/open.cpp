@@ -318,10 +318,8 @@ class Opener {
     std::string seen;
     if (!listing.skipped.empty()) seen = fmt::format(" (it has {})", fmt::join(listing.skipped, ", "));
     if (listing.unfinished != nullptr) {
-      throw Error(Status::not_found,
-                  fmt::format("{}: {} without {}", checkpoint_.resolved, listing.unfinished->parts_are,
-                              listing.unfinished->whole_is),
-                  "the save never finished: take another checkpoint");
+      throw Error(Status::not_found, without_whole(checkpoint_.resolved, *listing.unfinished),
+                  "take another checkpoint");
     }
     if (!listing.links.empty()) {
       // As the Hugging Face cache has it: a snapshot's files are links to what all snapshots share.

@@ -42,12 +42,10 @@ std::string last_finished(const Files& files, const std::string& directory, cons
   const std::vector<std::string> last_first(saves.rbegin(), saves.rend());
   for (const std::string& step : last_first) {
     if (files.type(fmt::format("{}/{}", directory, step)) == FileType::file) return step;
-    const SeveralFiles* format = unfinished(files, fmt::format("{}/{}", directory, step));
+    const std::string path = fmt::format("{}/{}", directory, step);
+    const SeveralFiles* format = unfinished(files, path);
     if (format == nullptr) return step;
-    findings.push_back({Severity::warning, "incomplete-checkpoint",
-                        fmt::format("{} has {} and no {}: its save never finished, or goes on", step, format->parts_are,
-                                    format->whole_is),
-                        "", ""});
+    findings.push_back({Severity::warning, "incomplete-checkpoint", without_whole(path, *format), "", ""});
   }
   return saves.back();
 }

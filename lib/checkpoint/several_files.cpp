@@ -1,5 +1,7 @@
 #include "lib/checkpoint/several_files.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -95,6 +97,10 @@ const SeveralFiles* format_of_part(std::string_view file_name) {
 
 bool is_of_several_files(std::string_view file_name) {
   return format_of_whole(file_name) != nullptr || format_of_part(file_name) != nullptr;
+}
+
+std::string without_whole(std::string_view path, const SeveralFiles& format) {
+  return fmt::format("{}: {} without {}: its save never finished, or goes on", path, format.parts_are, format.whole_is);
 }
 
 }  // namespace tare

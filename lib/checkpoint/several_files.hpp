@@ -52,4 +52,7 @@ const SeveralFiles* format_of_part(std::string_view file_name);
 /// A whole or a part: it stands for the whole in its folder.
 bool is_of_several_files(std::string_view file_name);
 
+/// What is said of the folder `path`, which has parts of that format and nothing that opens them.
+std::string without_whole(std::string_view path, const SeveralFiles& format);
+
 }  // namespace tare

@@ -13,12 +13,10 @@
 #include "lib/base/text.hpp"
 #include "lib/checkpoint/listing.hpp"
 #include "lib/checkpoint/lost_save.hpp"
-#include "lib/checkpoint/names.hpp"
-#include "lib/checkpoint/run_pointers.hpp"
-#include "lib/container/sniff.hpp"
 #include "lib/health/advice.hpp"
 #include "lib/health/look.hpp"
 #include "lib/health/rules.hpp"
+#include "lib/trace/checkpoints.hpp"
 #include "lib/trace/files.hpp"
 #include "lib/trace/saved_step.hpp"
 
@@ -101,7 +99,7 @@ class Examiner {
     const bool is_sick = std::ranges::any_of(of_states, is_trouble);
     if (is_sick) std::erase_if(diagnosis_.findings, [](const HealthFinding& f) { return f.code == "healthy"; });
     std::erase_if(diagnosis_.findings, [&](const HealthFinding& f) {  // what is resumed from is told of as such
-      const auto is_same = [&](const HealthFinding& state) { return state.message == f.message; };
+      const auto is_same = [&](const HealthFinding& state) { return escaped(state.message) == f.message; };
       return f.code == "save-not-read" && std::ranges::any_of(of_states, is_same);
     });
     std::ranges::move(of_states, std::back_inserter(diagnosis_.findings));
@@ -142,8 +140,7 @@ class Examiner {
       const bool is_none = is_other_format || error.status == Status::corrupt || error.status == Status::refused;
       if (is_none && is_source(trace, path)) return {};
       if (error.status == Status::io && has_checkpoints_of(trace, path)) return {true, {}, told_once(trace, error)};
-      if (const auto problem = lost_pointer(path)) return {true, {}, {told("pointer-astray", problem->what(), path)}};
-      if (const auto hollow = hollow_save(trace, path)) return {true, {}, {told(hollow->code, hollow->message, path)}};
+      if (const auto lost = lost_of(trace, path)) return {true, {}, {told(lost->code, lost->message, path)}};
       if (is_unfinished(*options_.trace.files, path))
         return {true, {}, {told("incomplete-checkpoint", error.what(), path)}};
       const bool is_damaged = is_damaged_checkpoint(path, error);
@@ -154,25 +151,20 @@ class Examiner {
     }
   }
 
-  /// Of a run whose framework would resume from what its pointer names, whichever saves are there.
-  [[nodiscard]] std::optional<Error> lost_pointer(const std::string& path) const {
+  /// What a run would be resumed from, and holds nothing or is not there: that its other saves are well helps nobody.
+  /// Where there are none, opening the run says what an empty folder is.
+  [[nodiscard]] std::optional<Finding> lost_of(const Trace& trace, const std::string& path) const {
     const Files& files = *options_.trace.files;
-    return files.type(path) == FileType::folder ? pointer_problem(files, path) : std::nullopt;
-  }
-
-  /// What a run would be resumed from, and holds nothing: that its other saves are well helps nobody.
-  [[nodiscard]] std::optional<Finding> hollow_save(const Trace& trace, const std::string& path) const {
-    if (!has_checkpoints_of(trace, path)) return std::nullopt;
-    auto lost = lost_save(*options_.trace.files, path);
-    const bool is_error = lost && lost->finding.severity == Severity::error;
-    return is_error ? std::optional(std::move(lost->finding)) : std::nullopt;
+    auto lost = files.type(path) == FileType::folder ? lost_save(files, path) : std::nullopt;
+    if (!lost || lost->finding.severity != Severity::error) return std::nullopt;
+    const bool is_of_run = lost->path == path || has_checkpoints_of(trace, path);
+    return is_of_run ? std::optional(std::move(lost->finding)) : std::nullopt;
   }
 
   /// What a resume would read, or what was asked about.
   [[nodiscard]] bool is_damaged_checkpoint(const std::string& path, const Error& error) const {
-    const bool is_meant = error.status == Status::corrupt || is_meant_as_checkpoint(path) ||
-                          options_.trace.files->type(path) == FileType::folder;
-    return is_meant && tells_of_damage(error) && !is_log(path, options_.trace);
+    const bool is_damaged = error.status == Status::corrupt || is_damaged_save(path, *options_.trace.files, error);
+    return is_damaged && !is_log(path, options_.trace);
   }
 
   /// Whether a damaged path is told of beside others: of a folder that holds logs alone nothing is resumed.

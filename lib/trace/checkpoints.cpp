@@ -30,9 +30,15 @@ namespace tare {
 namespace {
 
 bool may_be_checkpoint(const FileEntry& entry) {
-  if (entry.name.starts_with('.') || rank_name(entry.name) || !is_numbered(entry.name)) return false;
+  const bool is_save_of_ranks = entry.type == FileType::file && is_first_rank_of_step(entry.name);
+  const bool is_part = rank_name(entry.name) && !is_save_of_ranks;
+  if (entry.name.starts_with('.') || is_part || !is_numbered(entry.name)) return false;
   if (entry.type == FileType::folder) return true;
   return entry.type == FileType::file && !is_no_checkpoint(entry.name);
+}
+
+bool is_file_of_rank(const FileEntry& entry) {
+  return entry.type == FileType::file && rank_name(entry.name);
 }
 
 /// One that its name, or what it leads to, makes a run's newest save, whatever it holds.
@@ -165,6 +171,7 @@ class SavesOfRun {
       if (error.detail == EACCES && depth > 0 && !is_save) unread.emplace_back().not_read = error.what();
       return;
     }
+    if (!has_ranks_of_steps(entries)) std::erase_if(entries, is_file_of_rank);  // parts of one save
     std::sort(entries.begin(), entries.end(),
               [](const FileEntry& a, const FileEntry& b) { return natural_less(a.name, b.name); });
     const std::string prefix = folder.ends_with('/') ? folder : folder + '/';
@@ -233,14 +240,6 @@ std::optional<Save> opened_save(const std::string& path, const Files& files, con
   return save;
 }
 
-/// Markers, packed logs and pages may have a step in their names, too.
-bool is_damaged_save(const std::string& path, const Files& files, const Error& error) {
-  if (error.status == Status::not_found) return is_unfinished(files, path);
-  if (!tells_of_damage(error)) return false;
-  const bool is_meant = is_meant_as_checkpoint(path) || (error.status == Status::corrupt && extension(path).empty());
-  return is_meant || files.type(path) == FileType::folder;
-}
-
 /// One that its name tells to be there, and of which nothing could be read.
 std::optional<Save> unread_save(const std::string& path, const Error& error) {
   Save save;
@@ -253,6 +252,13 @@ std::optional<Save> unread_save(const std::string& path, const Error& error) {
 }
 
 }  // namespace
+
+bool is_damaged_save(const std::string& path, const Files& files, const Error& error) {
+  if (error.status == Status::not_found) return is_unfinished(files, path);
+  if (!tells_of_damage(error)) return false;
+  const bool is_meant = is_meant_as_checkpoint(path) || (error.status == Status::corrupt && extension(path).empty());
+  return is_meant || files.type(path) == FileType::folder;
+}
 
 std::optional<Save> read_save(const std::string& path, const Files& files, const std::shared_ptr<Budget>& budget) {
   try {

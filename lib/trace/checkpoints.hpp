@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "lib/base/error.hpp"
+#include "lib/base/files.hpp"
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/trace/trace.hpp"
 
@@ -26,6 +28,10 @@ struct Save {
 /// Nothing where there is neither a scaler nor a step in its name, or nothing that can be read. `budget`: of all that
 /// it is read with.
 std::optional<Save> read_save(const std::string& path, const Files& files, const std::shared_ptr<Budget>& budget);
+
+/// Whether what opening a save threw tells that it is damaged, or was never finished, and not that it is none: markers,
+/// packed logs and pages may have a step in their names, too.
+bool is_damaged_save(const std::string& path, const Files& files, const Error& error);
 
 using ReadSave = std::function<std::optional<Save>(const std::string& path)>;
 

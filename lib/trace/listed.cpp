@@ -158,8 +158,9 @@ class Lister {
         is_run = kind == FolderIs::run;
         if (kind == FolderIs::one_save) take(checkpoint, folder, looked);
       } catch (const Error& error) {
-        is_run = error.status == Status::refused;
-        if (!is_run) tell_unread(folder, error, looked);
+        if (error.status != Status::refused) tell_unread(folder, error, looked);
+        const bool holds_none = error.status == Status::not_found && !looked.broken;  // but its files may be some
+        is_run = error.status == Status::refused || holds_none;
       }
     }
     if (!looked.found) add_inside(folder, entries, is_run, looked);
@@ -194,7 +195,9 @@ class Lister {
   static void add_inside(const std::string& folder, const std::vector<FileEntry>& entries, bool is_run,
                          Looked& looked) {
     for (const FileEntry& entry : entries) {
-      if (entry.name.starts_with('.') || is_of_rank(entry)) continue;
+      const bool is_save_of_ranks = entry.type == FileType::file && is_first_rank_of_step(entry.name);
+      const bool is_part = is_of_rank(entry) && !is_save_of_ranks;
+      if (entry.name.starts_with('.') || is_part) continue;
       const bool is_save = is_run && is_candidate(entry);
       if (is_save || entry.type == FileType::folder) looked.inside.push_back({folder + "/" + entry.name, entry.type});
     }

@@ -35,7 +35,8 @@ bool holds_several_scalers(const Checkpoint& checkpoint) {
 bool holds_several_steps(const Checkpoint& checkpoint) {
   std::set<std::int64_t> steps;
   for (const CheckpointFile& file : checkpoint.files) {
-    const auto step = is_own(file.path) ? step_in_name(file.path) : std::nullopt;
+    const bool is_save = is_own(file.path) || is_first_rank_of_step(file.path);
+    const auto step = is_save ? step_in_name(file.path) : std::nullopt;
     if (step) steps.insert(*step);
   }
   return steps.size() > 1;
@@ -83,6 +84,23 @@ FolderIs kind_of_folder(const Checkpoint& checkpoint, const std::string& folder)
   if (tells_step) return FolderIs::one_save;
   if (holds_several_steps(checkpoint)) return FolderIs::run;
   return has_own_file(checkpoint) ? FolderIs::one_save : FolderIs::other;
+}
+
+bool is_first_rank_of_step(std::string_view name) {
+  const auto rank = name.find('/') == name.npos ? rank_name(name) : std::nullopt;
+  const auto is_zero = [](std::uint64_t number) { return number == 0; };
+  return rank && std::ranges::all_of(rank->numbers, is_zero) && step_in_name(name) && !is_no_checkpoint(name);
+}
+
+bool has_ranks_of_steps(const std::vector<FileEntry>& entries) {
+  std::set<std::int64_t> steps;
+  bool has_link = false;  // to the newest of them, which may be the only one
+  for (const FileEntry& entry : entries) {
+    const bool is_save = entry.type == FileType::file && is_first_rank_of_step(entry.name);
+    if (is_save) steps.insert(*step_in_name(entry.name));
+    has_link = has_link || entry.type == FileType::link;
+  }
+  return steps.size() > (has_link ? 0 : 1);
 }
 
 Finding too_deep(const std::string& folder) {

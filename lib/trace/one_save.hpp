@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/files.hpp"
@@ -25,6 +26,13 @@ bool may_be_one_save(const std::string& folder, const std::vector<FileEntry>& en
 
 /// What `folder` is that was opened as `checkpoint`.
 FolderIs kind_of_folder(const Checkpoint& checkpoint, const std::string& folder);
+
+/// Whether a file of that name is the first rank's of a save of its own, whose step is in its name beside the rank:
+/// "ep0-ba10-rank0.pt".
+bool is_first_rank_of_step(std::string_view name);
+
+/// Whether files of ranks among `entries` are of more than one save, each of one step.
+bool has_ranks_of_steps(const std::vector<FileEntry>& entries);
 
 /// What is told of a folder that lies deeper than that.
 Finding too_deep(const std::string& folder);

@@ -20,8 +20,10 @@ namespace {
 
 /// Files with these endings are no checkpoints, whatever number is in their names.
 constexpr auto other_endings = std::to_array<std::string_view>(
-    {".log",  ".txt", ".json",  ".jsonl", ".csv", ".tsv", ".out", ".err",  ".md",  ".py",  ".sh",
-     ".yaml", ".yml", ".wandb", ".png",   ".gz",  ".zst", ".db",  ".prom", ".tmp", ".part"});
+    {".log",  ".txt",  ".json", ".jsonl", ".csv",    ".tsv",     ".out", ".err", ".md",   ".py",
+     ".sh",   ".yaml", ".yml",  ".wandb", ".png",    ".gz",      ".zst", ".db",  ".prom", ".tmp",
+     ".part", ".jpg",  ".jpeg", ".gif",   ".webp",   ".svg",     ".pdf", ".mp4", ".wav",  ".html",
+     ".toml", ".ini",  ".cfg",  ".lock",  ".sha256", ".parquet", ".gguf"});
 
 /// What counts steps, keys with dots between them: DeepSpeed's, Megatron's, Lightning's and others', mmengine's.
 constexpr auto step_keys =
@@ -53,13 +55,16 @@ struct Digits {
   std::size_t end;
 };
 
-/// Whether it begins with a date, whose year is no step: "2024-05-01".
+/// Whether it begins with a date of a month and a day that there are, whose year is no step: "2024-05-01".
 bool is_dated(std::string_view text) {
   constexpr std::string_view shape = "0000-00-00";
   const bool is_longer_number = text.size() > shape.size() && is_digit(text[shape.size()]);
-  return text.size() >= shape.size() && !is_longer_number &&
-         std::equal(shape.begin(), shape.end(), text.begin(),
-                    [](char wanted, char c) { return wanted == '0' ? is_digit(c) : c == wanted; });
+  const bool has_shape = text.size() >= shape.size() && !is_longer_number &&
+                         std::equal(shape.begin(), shape.end(), text.begin(),
+                                    [](char wanted, char c) { return wanted == '0' ? is_digit(c) : c == wanted; });
+  if (!has_shape) return false;
+  const std::string_view century = text.substr(0, 2), month = text.substr(5, 2), day = text.substr(8, 2);
+  return (century == "19" || century == "20") && "01" <= month && month <= "12" && "01" <= day && day <= "31";
 }
 
 std::optional<Digits> digits_at(std::string_view name, std::size_t at) {

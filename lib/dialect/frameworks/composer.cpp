@@ -1,7 +1,9 @@
 // Composer: torch's scaler in a save of its own, and in newer releases in a pickle `resumption.pkl`; a link leads to
 // the newest save. Source: composer/{core/state,callbacks/checkpoint_saver}.py,
 // composer/checkpoint/{save,state_dict}.py.
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "lib/dialect/frameworks/frameworks.hpp"
 
@@ -15,6 +17,17 @@ constexpr auto composer_places = std::to_array<KeptAt>({
 constexpr auto composer_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::link, "latest-rank0.pt", "*-rank0.pt"},
 });
+/// Of "ep0-ba10-rank0.pt" and the like, where no link leads to one, the newest.
+std::optional<Saves> highest_of_composer(const std::vector<std::string>& names) {
+  const auto is_save = [](const std::string& name) { return is_named("ep*-ba*-rank*.pt", name); };
+  if (!std::ranges::all_of(names, is_save)) return std::nullopt;
+  std::vector<std::string> of_first_rank;
+  std::ranges::copy_if(names, std::back_inserter(of_first_rank),
+                       [](const std::string& name) { return name.ends_with("-rank0.pt"); });
+  const auto name = highest_save(of_first_rank, "-ba");
+  return name ? std::optional(Saves{*name, of_first_rank.size(), "the highest"}) : std::nullopt;
+}
+
 constexpr auto composer_resumes = std::to_array<Resume>({
     {.until = "0.8",
      .stored = Resume::Stored::yes,
@@ -30,6 +43,7 @@ constinit const Trainer composer_trainer = {
     .name = "composer",
     .places = composer_places,
     .runs = composer_runs,
+    .choose_save = highest_of_composer,
     .version_at = "state.metadata.composer_env_info.composer_version",
     .resumes = composer_resumes,
 };

@@ -41,6 +41,21 @@ TEST_CASE("an empty folder that the next resume takes is an error, and told once
   CHECK(codes_told(scratch) == Told{"incomplete-checkpoint"});
 }
 
+TEST_CASE("a newest save of torch's distributed format that never finished is told once") {
+  const Scratch scratch;
+  two_saves(scratch);
+  scratch.write("run/checkpoint-300/__0_0.distcp", "PK");
+  CHECK(codes_told(scratch) == Told{"incomplete-checkpoint"});
+}
+
+TEST_CASE("a pointer to a save that is not there is told once, whatever else of the run holds nothing") {
+  const Scratch scratch;
+  two_saves(scratch);
+  scratch.write("run/latest", "checkpoint-400");
+  std::filesystem::create_directories(scratch.path("run/checkpoint-300"));
+  CHECK(codes_told(scratch) == Told{"pointer-astray"});
+}
+
 TEST_CASE("a link out of the run that the next resume takes is told, and the run is not called healthy") {
   const Scratch scratch;
   two_saves(scratch);

@@ -31,6 +31,16 @@ TEST_CASE("a folder without a checkpoint, and one without anything, are an error
   }
 }
 
+TEST_CASE("pictures beside the saves of a run hide none of them") {
+  const Scratch scratch;
+  scratch.write("run/plot.jpg", "\xff\xd8\xff");
+  scratch.write("run/notes.bin", "words");
+  for (const char* step : {"100", "200"}) {
+    scratch.copy("numpy/npy_dict/state.npy", std::string("run/scaler_step_") + step + ".npy");
+  }
+  CHECK(list_checkpoints(scratch.path("run"), options()).size() == 2);
+}
+
 TEST_CASE("a folder that cannot be listed is an error where it was named, and told where it lies below") {
   class Locked final : public Files {
    public:

@@ -52,6 +52,8 @@ TEST_CASE("the year of a date in a name is no step") {
   }
   CHECK(step_in_name("2024-05-01_step_300.pt") == OptionalStep(300));
   CHECK(step_in_name("ckpt_2024-05-01_step=2000.pt") == OptionalStep(2000));
+  CHECK(step_in_name("checkpoint-2500-64-16") == OptionalStep(2500));
+  CHECK(step_in_name("ckpt-1024-12-12.pt") == OptionalStep(1024));
   CHECK(step_in_name("checkpoint-2024-05") == OptionalStep(2024));
   CHECK(step_in_name("checkpoint-2024") == OptionalStep(2024));
 }

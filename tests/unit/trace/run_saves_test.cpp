@@ -56,6 +56,40 @@ TEST_CASE("a folder whose name has a digit in it hides none of the saves below i
   CHECK(rows_of(scratch, "runs").size() == 3);
 }
 
+TEST_CASE("saves whose names tell their step and rank, as Composer's do, are saves of their own") {
+  const bool has_link = GENERATE(false, true);
+  const int ranks = GENERATE(1, 2);
+  const Scratch scratch;
+  for (const int step : {10, 20, 30}) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      scratch.copy(torch_file, fmt::format("runs/a/ep{}-ba{}-rank{}.pt", step / 20, step, rank));
+    }
+  }
+  if (has_link) scratch.link("ep1-ba30-rank0.pt", "runs/a/latest-rank0.pt");
+  for (const char* folder : {"runs", "runs/a"}) {
+    CHECK(saves_of(scratch, folder).checkpoints.size() == 3);
+    const auto rows = rows_of(scratch, folder);
+    REQUIRE(rows.size() == 3);
+    CHECK(rows[2].path == scratch.path("runs/a/ep1-ba30-rank0.pt"));
+  }
+  CHECK(open_checkpoint(scratch.path("runs/a"), {}).resolved == scratch.path("runs/a/ep1-ba30-rank0.pt"));
+}
+
+TEST_CASE("the only save of a run to which Composer's link leads is seen in it") {
+  const Scratch scratch;
+  scratch.copy(torch_file, "runs/a/ep0-ba10-rank0.pt");
+  scratch.link("ep0-ba10-rank0.pt", "runs/a/latest-rank0.pt");
+  CHECK(saves_of(scratch, "runs").checkpoints.size() == 1);
+  CHECK(rows_of(scratch, "runs").size() == 1);
+}
+
+TEST_CASE("files of ranks that tell one step stay one save") {
+  const Scratch scratch;
+  for (const char* rank : {"0", "1"}) scratch.copy(torch_file, fmt::format("runs/a/step_5_rank{}.pt", rank));
+  CHECK(saves_of(scratch, "runs").checkpoints.size() == 1);
+  CHECK(rows_of(scratch, "runs").at(0).path == scratch.path("runs/a"));
+}
+
 TEST_CASE("a run's newest save that is empty, or holds words alone, is told beside those that are well") {
   const Scratch scratch;
   three_saves(scratch, "run");
