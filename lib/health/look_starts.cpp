@@ -23,10 +23,11 @@ constexpr double octaves_of_a_leap = 2;
 /// Where the scale may be another scaler's than before.
 struct Joint {
   double left = 0, resumed = 0;
-  bool is_least = false;   ///< it may have resumed with more: steps that overflowed may lie in front of what is told
-  bool is_sample = false;  ///< of a report, or of what an overflow left: no line that names the scale that overflowed
-  bool is_start = false;   ///< steps went back; else only the scale tells of a start
-  double steps = 0;        ///< between the two, as far as numbers tell
+  bool is_least = false;    ///< it may have resumed with more: steps that overflowed may lie in front of what is told
+  bool is_sample = false;   ///< of a report, or of what an overflow left: no line that names the scale that overflowed
+  bool is_counted = false;  ///< of steps that its report skipped: nothing tells how many of them moved the scale
+  bool is_start = false;    ///< steps went back; else only the scale tells of a start
+  double steps = 0;         ///< between the two, as far as numbers tell
   CoursePlace at;
 };
 
@@ -37,7 +38,7 @@ bool is_scale(double value) {
 /// Walks what is kept of a trace. A line without a number lies somewhere between the numbers around it.
 class JointReader {
  public:
-  explicit JointReader(const Examination& run) : trace_(run.trace) {
+  explicit JointReader(const Examination& run) : trace_(run.trace), course_(run.course) {
     if (trace_.unit == "sample") step_length_ = static_cast<double>(run.course.stride);
   }
 
@@ -61,7 +62,8 @@ class JointReader {
   }
 
   void open(const TraceStep& step) {
-    const double first = step.scale.value_or(step.after.value_or(0));
+    const double told = step.scale.value_or(step.after.value_or(0));
+    const double first = told * std::exp2(halvings_in(step));
     const bool may_have_fallen = step.overflow.value_or(true) || step.skipped.value_or(0) > 0;
     if (!is_scale(began_)) began_ = first;
     if (!left_at_ || !is_scale(left_) || !is_scale(first)) return;
@@ -72,9 +74,29 @@ class JointReader {
     opened_ = {.left = left_,
                .resumed = first,
                .is_least = !step.scale && (may_have_fallen || step.span > 1),
-               .is_sample = step.step || !step.scale,
+               .is_sample = first == told && (!step.scale || (step.step && step.overflow != true)),
+               .is_counted = first > told,
                .is_start = is_start,
                .at = place_of(step)};
+  }
+
+  /// Of a report that tells the scale at its end, and how many of its steps were skipped before: as many at least.
+  /// Those that a hysteresis takes do not move the scale, a growth takes one back, and at a floor none does.
+  [[nodiscard]] double halvings_in(const TraceStep& step) const {
+    constexpr double usual_hysteresis = 2;
+    if (step.scale || !step.after || !step.skipped || *step.after <= usual_floor || is_floor(*step.after)) return 0;
+    const auto skipped = static_cast<double>(*step.skipped);
+    const double growths = std::floor((static_cast<double>(step.span) - skipped) / least_usual_window);
+    return std::max(skipped - (std::max(usual_hysteresis, course_.hysteresis) - 1) - growths, 0.0);
+  }
+
+  /// Overflows leave the scale there more than once, or it never moves at all.
+  [[nodiscard]] bool is_floor(double scale) const {
+    const auto stays = [&](const Stretch& stretch) {
+      return stretch.is_top_told && stretch.before == scale && stretch.after == scale && stretch.overflows > 1;
+    };
+    const auto is_flat = [&](const Stretch& stretch) { return stretch.before == stretch.after; };
+    return std::ranges::count_if(course_.stretches, stays) > 1 || std::ranges::all_of(course_.stretches, is_flat);
   }
 
   void close(std::int64_t number) {
@@ -85,6 +107,7 @@ class JointReader {
   }
 
   const Trace& trace_;
+  const Course& course_;
   std::vector<Joint> joints_;
   std::optional<Joint> opened_;  ///< the number behind it is still to come
   std::optional<std::int64_t> reached_, left_at_, opened_at_;
@@ -109,7 +132,8 @@ bool is_another_scaler(const Joint& joint, double window) {
   if (!joint.is_start && joint.is_sample && joint.steps > 1) return false;
   const double octaves = std::log2(joint.resumed / joint.left);
   const double growths = std::floor(joint.steps / window);
-  if (octaves > 0) return octaves > growths + (joint.is_start ? octaves_of_a_step : octaves_of_a_leap);
+  const bool is_sure = joint.is_start && !joint.is_counted;
+  if (octaves > 0) return octaves > growths + (is_sure ? octaves_of_a_step : octaves_of_a_leap);
   return !joint.is_least && -octaves > octaves_of_a_step;
 }
 

@@ -373,9 +373,10 @@ void Log::tell_report(const Facts& facts) {
   const auto told = first_ ? first_->step.step : last_report_;
   if (told && number == *told) {
     const auto total = first_ ? first_->skipped_total : last_total_;
-    if (!agree(total, report.skipped_total)) warn_of_mixed(facts, number);
+    if (!agree(total, report.skipped_total)) take_other_count(facts, number);
     return;
   }
+  report_before_ = told;
   if (told && number < *told) {  // the run was resumed
     if (event_ && event_->step.fatal) flush_event();
     flush_first();
@@ -398,8 +399,12 @@ void Log::tell_report(const Facts& facts) {
   }
 }
 
-/// Two engines of DeepSpeed, an actor and a critic: each counts for itself, in the same words.
-void Log::warn_of_mixed(const Facts& facts, std::int64_t step) {
+/// Two engines of DeepSpeed, an actor and a critic: each counts for itself, in the same words, and of each step. Of one
+/// step alone it is the run itself, which was resumed from a checkpoint before that.
+void Log::take_other_count(const Facts& facts, std::int64_t step) {
+  const bool is_again = told_twice_ && told_twice_ == report_before_;
+  told_twice_ = step;
+  if (!is_again) return;
   run_->warn("mixed-scalers", escaped(path_) + ":" + std::to_string(facts.line->number) + ": step " +
                                   std::to_string(step) +
                                   " is told of twice, with different counts of skipped steps: two loss scalers write "

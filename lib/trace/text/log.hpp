@@ -68,7 +68,7 @@ class Log {
   void tell_lone_losses();
   void tell_aside(const Facts& facts);
   void warn_of(const Facts& facts, std::string_view code);
-  void warn_of_mixed(const Facts& facts, std::int64_t step);
+  void take_other_count(const Facts& facts, std::int64_t step);
   void tell_skipped(TraceStep& step, std::uint64_t total);
   [[nodiscard]] TraceStep step_of(const Facts& facts);
   [[nodiscard]] std::optional<std::int64_t> number_of(const Facts& facts);
@@ -103,8 +103,10 @@ class Log {
   const LineShape* reports_ = nullptr;       ///< the shape whose reports are followed
   std::optional<std::int64_t> last_report_;  ///< of the segment
   std::optional<std::uint64_t> last_total_;
-  std::uint64_t events_ = 0;  ///< overflows told one by one since the last report
-  std::uint64_t losses_ = 0;  ///< lines that told one since the last event
+  std::optional<std::int64_t> report_before_;  ///< the last one
+  std::optional<std::int64_t> told_twice_;     ///< the last report of which there were two, with different counts
+  std::uint64_t events_ = 0;                   ///< overflows told one by one since the last report
+  std::uint64_t losses_ = 0;                   ///< lines that told one since the last event
   std::optional<std::uint64_t> fewest_losses_;
   bool has_events_ = false;
   bool has_moments_ = false;

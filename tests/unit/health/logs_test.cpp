@@ -89,6 +89,15 @@ TEST_CASE("overflows of two engines of DeepSpeed in one log are nobody's collaps
   CHECK(codes_of(log) == Codes{"mixed-scalers"});
 }
 
+TEST_CASE("a resume that begins with the report that the log ended with is no second engine") {
+  std::string log;
+  for (int step = 100; step <= 2100; step += 100) log += fmt::format("[Rank 0] step={}, skipped=3, lr=[1e-05]\n", step);
+  for (int before = 65536; before > 512; before /= 2) log += overflow_of_deepspeed(before);
+  for (int step = 2100; step <= 3000; step += 100)
+    log += fmt::format("[Rank 0] step={}, skipped=10, lr=[1e-05]\n", step);
+  CHECK(std::ranges::count(codes_of(log), "mixed-scalers") == 0);
+}
+
 TEST_CASE("apex's scale that comes back to 16 every 2000 batches is at no floor") {
   std::string log;
   for (int batch = 0; batch < 10000; ++batch) {

@@ -83,3 +83,29 @@ TEST_CASE("a scale that reports of every hundredth step tell may have grown in b
   CHECK_FALSE(is_told(run_told_every(100), "reset-on-resume"));
   CHECK(is_told(run_told_every(1), "reset-on-resume"));
 }
+
+TEST_CASE("a scaler that a resume lost shows in skipped steps, though its search ended before the first report") {
+  const auto run_with = [](double scale, std::uint64_t skipped, bool goes_back) {
+    MadeRun run;
+    run.interval(32768, 100, 2);
+    for (int i = 0; i < 10; ++i) run.interval(1024, 100, i == 0 ? 5 : 0);
+    if (goes_back) run.resume(1000);
+    return run.interval(scale, 100, skipped).interval(scale, 100, 0).codes();
+  };
+  for (const bool goes_back : {false, true}) {
+    CAPTURE(goes_back);
+    CHECK(is_told(run_with(1024, 7, goes_back), "reset-on-resume"));
+    CHECK_FALSE(is_told(run_with(512, 2, goes_back), "reset-on-resume"));
+    CHECK_FALSE(is_told(run_with(1024, 1, goes_back), "reset-on-resume"));
+  }
+}
+
+TEST_CASE("skipped steps at a floor, or at a static scale, are no sign of another scaler") {
+  const auto run_from = [](double start) {
+    MadeRun run;
+    run.interval(start, 100, 0).interval(128, 100, 10).interval(128, 100, 9).interval(128, 100, 9).resume(300);
+    return run.interval(128, 100, 9).interval(128, 100, 9).codes();
+  };
+  CHECK_FALSE(is_told(run_from(65536), "reset-on-resume"));
+  CHECK_FALSE(is_told(run_from(128), "reset-on-resume"));
+}
