@@ -52,7 +52,7 @@ Verb completion_verb(const Verb& command) {
           "  tare completion fish >~/.config/fish/completions/tare.fish",
       .run =
           [&command, shell](const Terminal& terminal) {
-            terminal.answer(scripts.at(*shell)(whole(command)));
+            terminal.answer(scripts.at(*shell)(with_commands_as_words(whole(command))));
             return exit_done;
           },
   };

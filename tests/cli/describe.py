@@ -23,10 +23,13 @@ LINES = {"tare ed": {"edit"}, "tare fp8 re": {"reset", "recompute", "rename", "r
          "tare edit a.pt growth_t": {"growth_tracker="}, "tare get a.pt hyst": {"hysteresis", "hysteresis_tracker"},
          "tare completion ": {"bash", "zsh", "fish"}, "tare fp8 strip a.pt --rem": {"--remove"},
          "tare --vers": {"--version"}, "tare manual ed": {"edit"}, "tare help ed": {"edit"}, "tare help fp8 rec": {"recompute"},
+         "tare manual fp8 re": {"reset", "recompute", "rename", "resize", "reencode", "regroup"}, "tare manual --h": {"--help"},
          "tare --color always ed": {"edit"}, "tare diff a.pt watch --": {"--json"}, "tare get --at model a.pt hyst": {"hysteresis"},
          "tare -": {"-V", "-h"}}
-#: What has to stay away: the options of a verb that a path is called like, a key where the file is still to come.
-ASTRAY = {"tare diff a.pt watch --": {"--settle", "--metrics"}}
+#: What has to stay away: the options of a verb that a path is called like, a key where the file is still to come, commands
+#: that those in front do not have.
+ASTRAY = {"tare diff a.pt watch --": {"--settle", "--metrics"}, "tare manual fp8 ": {"edit", "inspect", "fp8"},
+          "tare manual edit ": {"edit", "inspect"}}
 #: As bash breaks words at = and :, which other shells do not.
 BROKEN = {"tare --color = a": {"auto", "always"}, "tare doctor --fail-on =": {"error", "warning", "never"},
           "tare get --at = model a.pt hyst": {"hysteresis"}, "tare get s3 : //b/a.pt hyst": {"hysteresis"}}
@@ -35,7 +38,7 @@ BROKEN_ASTRAY = {"tare get --at = model s": {"scale"}, "tare get --at model s": 
 #: With one answer each, which a tab therefore writes.
 ALONE = {"tare ed": {"edit"}, "tare fp8 rec": {"recompute"}, "tare doctor --fail-on w": {"warning"}, "tare --color=al": {"--color=always"},
          "tare edit a.pt growth_t": {"growth_tracker="}, "tare fp8 strip a.pt --rem": {"--remove"}, "tare -v inspect --js": {"--json"},
-         "tare manual ed": {"edit"}, "tare help ed": {"edit"}, "tare help fp8 rec": {"recompute"}, "tare --vers": {"--version"}}
+         "tare manual ed": {"edit"}, "tare manual fp8 rec": {"recompute"}, "tare help ed": {"edit"}, "tare help fp8 rec": {"recompute"}, "tare --vers": {"--version"}}
 #: Printed by the shell, and not what is typed.
 DONE = "print it-is-'done'\n"
 FIRST_WORD = re.compile(r"^  ((?:-\w,)?--[\w-]+|-\w)", re.MULTILINE)

@@ -1,6 +1,6 @@
 #include "tools/describe/whole.hpp"
 
-#include <string>
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -10,20 +10,39 @@ Option asks(const char* names, const char* purpose) {
   return {names, static_cast<bool*>(nullptr), purpose};
 }
 
-void complete(Verb& verb, const std::vector<std::string>& commands) {
-  for (Option& option : verb.options) {
-    if (std::string_view(option.names) == "COMMAND") option.target = OneOf{"COMMAND", commands, {}};
-  }
+void add_help(Verb& verb) {
   verb.options.push_back(asks("-h,--help", "Print this help message and exit"));
-  for (Verb& inner : verb.verbs) complete(inner, commands);
+  for (Verb& inner : verb.verbs) add_help(inner);
+}
+
+bool is_command(const Option& option) {
+  return std::string_view(option.names) == "COMMAND";
+}
+
+/// Verbs of which nothing is left but what they are called.
+std::vector<Verb> names_of_verbs(const std::vector<Verb>& verbs) {
+  std::vector<Verb> names;
+  for (const Verb& verb : verbs) {
+    Verb& name = names.emplace_back();
+    name.name = verb.name;
+    name.purpose = verb.purpose;
+    name.verbs = names_of_verbs(verb.verbs);
+  }
+  return names;
 }
 
 }  // namespace
 
 Verb whole(Verb command) {
-  std::vector<std::string> names;
-  for (const Verb& verb : command.verbs) names.emplace_back(verb.name);
-  complete(command, names);
+  add_help(command);
   command.options.push_back(asks("-V,--version", "Display program version information and exit"));
+  return command;
+}
+
+Verb with_commands_as_words(Verb command) {
+  const std::vector<Verb> words = names_of_verbs(command.verbs);
+  for (Verb& verb : command.verbs) {
+    if (std::erase_if(verb.options, is_command) != 0) verb.verbs = words;
+  }
   return command;
 }
