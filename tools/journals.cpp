@@ -1,11 +1,9 @@
 #include "tools/journals.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <string>
-#include <vector>
 
 #include "lib/base/error.hpp"
 #include "lib/base/text.hpp"
@@ -53,9 +51,7 @@ void keep_command(std::span<char* const> words) {
 }
 
 Origin origin_of_command() {
-  std::vector<std::string> words;
-  for (const char* word : kept_command) words.push_back(shell_word(word));
-  return this_origin(fmt::format("{}", fmt::join(words, " ")));
+  return this_origin(recorded_command(kept_command));
 }
 
 Option trust_option(RecoverOptions& recovery) {

@@ -23,7 +23,7 @@ tare::JournalKey sealing_key();
 /// The words that tare was called with, its own first: they live as long as the process.
 void keep_command(std::span<char* const> words);
 
-/// Who runs this command, and how: words in quotes, to be given to a shell again.
+/// Who runs this command, and how.
 tare::Origin origin_of_command();
 
 /// --trust-journal

@@ -6,9 +6,11 @@
 
 #include <array>
 #include <ctime>
+#include <string_view>
 #include <utility>
 
 #include "lib/base/limits.hpp"
+#include "lib/base/text.hpp"
 #include "lib/transaction/user_list.hpp"
 
 namespace tare {
@@ -30,7 +32,26 @@ std::string cut(std::string text) {
   return text;
 }
 
+constexpr std::string_view of_too_many_words = "# not all of a command that is too long to be kept: ";
+
+/// As many whole words as there is room for.
+std::string joined(std::span<char* const> words, std::size_t room) {
+  std::string text;
+  for (const char* word : words) {
+    const std::string next = (text.empty() ? "" : " ") + shell_word(word);
+    if (text.size() + next.size() > room) break;
+    text += next;
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string recorded_command(std::span<char* const> words) {
+  std::string whole = joined(words, std::string::npos);
+  if (whole.size() <= limits::max_origin_bytes) return whole;
+  return std::string(of_too_many_words) + joined(words, limits::max_origin_bytes - of_too_many_words.size());
+}
 
 Origin this_origin(std::string command) {
   return {cut(user_name()), cut(host_name()), cut(std::move(command))};

@@ -365,6 +365,23 @@ def the_command_that_the_history_shows_is_one_as_it_stands(scene):
     assert not (scene.folder / "PWNED").exists(), commands
 
 
+def a_command_that_is_too_long_to_be_kept_does_nothing_where_it_is_pasted(scene):
+    """Its first words alone would change fewer files, or others; cut inside quotes it would wait for the rest of them."""
+    old = scene.scaler.read_bytes()
+    files = [scene.folder / f"it's {'long ' * 40}{number}.pkl" for number in range(30)]
+    for file in files:
+        file.write_bytes(old)
+    done = scene.tare("edit", *(f"./{file.name}" for file in files), "scale=2^10", "--yes", folder=scene.folder)
+    assert done.code == 0, done
+    [command] = set(re.findall(r"^    \S+@\S+: (.*)$", scene.tare("history", ".", folder=scene.folder).out.decode(), re.MULTILINE))
+    assert "edit" in command and len(command) <= 4096, command
+    for file in files:
+        file.write_bytes(old)
+    pasted = subprocess.run(["bash", "-c", command], cwd=scene.folder, capture_output=True)
+    assert pasted.returncode == 0 and not pasted.stdout + pasted.stderr, pasted
+    assert all(file.read_bytes() == old for file in files), command
+
+
 def a_path_that_is_nowhere_has_no_history(scene):
     for words in (["history"], ["history", "--json"], ["history", "--prune", "--yes"]):
         answer = scene.tare(words[0], scene.home / "typo.pt", *words[1:])
@@ -390,6 +407,7 @@ SCENES = [
     half_an_edit_of_an_older_checkpoint_of_a_run_is_told_of_the_run,
     the_way_back_that_an_edit_names_is_a_command_as_it_stands,
     the_command_that_the_history_shows_is_one_as_it_stands,
+    a_command_that_is_too_long_to_be_kept_does_nothing_where_it_is_pasted,
     a_path_that_is_nowhere_has_no_history,
     an_answer_that_cannot_be_written_is_no_change_where_none_was_made,
     a_pending_journal_creates_no_file_outside_its_folder,
