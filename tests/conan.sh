@@ -29,11 +29,26 @@ created() {
   grep ': read as it was written$' "$work/log"
 }
 
+# licensed LIBRARY...: the package that was just made has the licences of these, which are linked into it.
+licensed() {
+  local notices library
+  notices=$(find "$CONAN_HOME/p/b" -path '*/p/licenses/THIRD_PARTY_NOTICES.txt' -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2-)
+  [ -n "$notices" ] || { echo "conan: no licences of what is linked in" >&2; exit 1; }
+  for library in LICENSE LICENSES.txt; do
+    [ -s "$(dirname "$notices")/$library" ] || { echo "conan: no $library in the package" >&2; exit 1; }
+  done
+  for library; do
+    grep -q "^$library " "$notices" || { echo "conan: no licence of $library in the package" >&2; exit 1; }
+  done
+}
+
 # holds TOLD WANTED
 holds() { [ "$1" = "$2" ] || { echo "conan: of '$2' only '$1'" >&2; exit 1; }; }
 
 holds "$(created -o 'tare/*:shared=True' -o 'tare/*:hdf5=True')" $'state.json: read as it was written\nstate.h5: read as it was written'
+licensed libfmt-dev zlib1g-dev libzstd-dev libhwy-dev libhdf5-dev
 echo "libtare.so, and its module for HDF5: ok"
 holds "$(created -o 'tare/*:shared=False')" 'state.json: read as it was written'
+licensed libfmt-dev zlib1g-dev libzstd-dev libhwy-dev
 echo "libtare.a: ok"
 echo "conan: ok"

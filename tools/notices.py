@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Says what of others is inside the files of a release, by the packages of the Debian system that built them.
 
-    notices.py VERSION FOLDER       writes FOLDER/THIRD_PARTY_NOTICES.txt, FOLDER/LICENSES.txt (the texts that Debian's notices
-                                    only point to) and FOLDER/tare.spdx.json (SPDX 2.3)
+    notices.py VERSION FOLDER [PACKAGE...]
+                                    writes FOLDER/THIRD_PARTY_NOTICES.txt, FOLDER/LICENSES.txt (the texts that Debian's notices
+                                    only point to) and FOLDER/tare.spdx.json (SPDX 2.3). PACKAGE...: of these alone, where not all is inside
 
 What is linked statically is inside: `tare` whole, and libtare.so but for the C library; in packages of Debian's, its C++ library and
 libhdf5 are outside, too. SOURCE_DATE_EPOCH is the
@@ -37,9 +38,11 @@ def version_of(package):
     return done.stdout if done.returncode == 0 else None
 
 
-def installed():
-    """-> (package, version, licence) of all that are here; the C++ library by whichever major there is."""
+def installed(asked):
+    """-> (package, version, licence) of those that are asked for; the C++ library by whichever major there is."""
     for package, licence in INSIDE.items():
+        if package not in asked:
+            continue
         if package.startswith("libstdc++-"):
             major = subprocess.run(["g++", "-dumpversion"], capture_output=True, text=True).stdout.split(".")[0].strip()
             package = f"libstdc++-{major}-dev"
@@ -91,12 +94,12 @@ def spdx(version, packages, moment):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3 or not set(sys.argv[3:]) <= set(INSIDE):
         sys.exit(__doc__)
-    version, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    version, folder, asked = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or datetime.datetime.now().timestamp())
     moment = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    packages = list(installed())
+    packages = list(installed(asked or INSIDE))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "THIRD_PARTY_NOTICES.txt").write_text(notices(packages))
     (folder / "LICENSES.txt").write_text(texts(packages))

@@ -30,6 +30,16 @@ export PATH=$work/tools/bin:$PATH
 export CMAKE_ARGS="-DTARE_OLDEST_GLIBC=$oldest_glibc ${options[*]}"
 "$work/tools/bin/pip" wheel -q --no-deps --no-build-isolation --config-settings=build-dir="$build" -w "$work/made" capi/python
 [ "$machine" = "$(uname -m)" ] || wheel tags --remove --platform-tag "linux_$machine" "$work"/made/*.whl >"$work/log"  # not of the Python that runs here
+# licensed WHEEL: tare's licence, and those of what is linked into it, lie where Python's packages have them (PEP 639).
+licensed() {
+  "$work/tools/bin/wheel" unpack -d "$work/opened" "$1" >"$work/log"
+  local there
+  there=$(echo "$work"/opened/*/*.dist-info/)licenses
+  python3 tools/notices.py "$(basename "$1" | cut -d- -f2)" "$there"
+  cp LICENSE "$there"
+  "$work/tools/bin/wheel" pack -d "$(dirname "$1")" "$work"/opened/* >"$work/log"
+}
+licensed "$work"/made/*.whl
 ldpaths=()
 [ -z "${TARE_SYSROOT:-}" ] || ldpaths=(--ldpaths "$TARE_SYSROOT/usr/lib/$triplet:$TARE_SYSROOT/usr/lib/$triplet/hdf5/serial")
 # The module for MPI, built where there is one, takes the process's own: ranks of two copies would not meet. The tag says which glibc.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Looks at a wheel: the C library that its tag promises is enough for each of its files, nothing else of the system's is
-linked to than is said here, and it is no larger than it may be. Prints a line a file.
+linked to than is said here, the licences of what is linked in come with it, and it is no larger than it may be. Prints a line a file.
 
     wheel.py WHEEL
 """
@@ -15,6 +15,8 @@ import zipfile
 MOST_BYTES = 15_000_000  # without CUDA
 #: What every Linux with glibc has, and what the module for MPI wants besides. The C++ library is not among them: an old one does not do.
 RUNTIME = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+#: tare's own licence, and tools/notices.py's files of all others.
+LICENCES = {"LICENSE", "THIRD_PARTY_NOTICES.txt", "LICENSES.txt", "tare.spdx.json"}
 OPTIONAL = {"libmpi.so.40", "libmpich.so.12"}
 
 
@@ -46,6 +48,10 @@ def main():
             failed += wrong
             print(f"{'WRONG ' if wrong else ''}{name}: glibc {'.'.join(map(str, wanted)) if any(wanted) else 'none'}"
                   f"{', linked to ' + ', '.join(sorted(strange)) if strange else ''}")
+        held = {pathlib.PurePath(name).name for name in archive.namelist() if ".dist-info/licenses/" in name and archive.getinfo(name).file_size}
+    if LICENCES - held:
+        failed += 1
+        print(f"WRONG {wheel.name}: without {', '.join(sorted(LICENCES - held))}")
     if len(content) > MOST_BYTES:
         failed += 1
         print(f"WRONG {wheel.name}: {len(content)} bytes, more than {MOST_BYTES}")

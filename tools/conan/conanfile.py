@@ -7,6 +7,7 @@ names of what to link.
 """
 import pathlib
 import re
+import shutil
 import subprocess
 
 from conan import ConanFile
@@ -37,7 +38,8 @@ class Tare(ConanFile):
         self.version = re.search(r"project\(tare VERSION ([0-9.]+)", load(self, self.tree / "CMakeLists.txt"))[1]
 
     def export(self):
-        copy(self, "packages.sh", src=self.tree / "tools", dst=self.export_folder)
+        for script in ("packages.sh", "notices.py"):
+            copy(self, script, src=self.tree / "tools", dst=self.export_folder)
 
     def export_sources(self):
         for pattern in NEEDED:
@@ -53,11 +55,15 @@ class Tare(ConanFile):
         if self.settings.os != "Linux" or self.settings.arch not in ("x86_64", "armv8"):
             raise ConanInvalidConfiguration(f"tare is for Linux on x86_64 and armv8, not {self.settings.os} on {self.settings.arch}")
 
-    def system_requirements(self):
+    def system_packages(self):
+        """Debian's, of what is linked in."""
         groups = ["library"] + (["hdf5"] if self.options.hdf5 else [])
         names = subprocess.run(["bash", pathlib.Path(self.recipe_folder, "packages.sh"), "names", *groups], check=True,
                                capture_output=True, text=True)
-        Apt(self).install(names.stdout.split(), check=True)
+        return names.stdout.split()
+
+    def system_requirements(self):
+        Apt(self).install(self.system_packages(), check=True)
 
     def generate(self):
         toolchain = CMakeToolchain(self)
@@ -73,7 +79,14 @@ class Tare(ConanFile):
 
     def package(self):
         CMake(self).install()
-        copy(self, "LICENSE", src=self.source_folder, dst=pathlib.Path(self.package_folder, "licenses"))
+        licences = pathlib.Path(self.package_folder, "licenses")
+        copy(self, "LICENSE", src=self.source_folder, dst=licences)
+        if shutil.which("dpkg-query") is None:
+            self.output.warning("the licences of the libraries that are linked in are not known here, and not in the package: "
+                                "Debian's packages have them")
+            return
+        notices = pathlib.Path(self.recipe_folder, "notices.py")
+        subprocess.run(["python3", notices, self.version, licences, *self.system_packages()], check=True)
 
     def package_info(self):
         self.cpp_info.set_property("cmake_find_mode", "none")
