@@ -31,6 +31,15 @@ class DeepSpeed(unittest.TestCase):
                                 (65536.0, 5, 1, 2), (65536.0, 6, 5, 1)])
         self.assertIsInstance(self.make().cur_scale, int)
 
+    def test_a_scaler_that_is_given_nothing_begins_as_deepspeed_s_own_does(self):
+        """Its releases that have defaults (deepspeed/runtime/fp16/loss_scaler.py); dtype is torch.half in all of them."""
+        scaler = tare.deepspeed.DynamicLossScaler()
+        wanted = {"cur_scale": 2**32, "scale_factor": 2.0, "scale_window": 1000, "min_scale": 1, "delayed_shift": 1,
+                  "cur_hysteresis": 1, "consecutive_hysteresis": False, "raise_error_at_min_scale": True,
+                  "dtype": None if torch is None else torch.half}
+        self.assertEqual({name: getattr(scaler, name) for name in wanted}, wanted)
+        self.assertEqual(tare.deepspeed.DynamicLossScaler(scale_factor=4.0).scale_factor, 4.0)
+
     def test_what_is_written_into_it_counts(self):
         scaler = self.make()
         scaler.cur_scale, scaler.cur_hysteresis, scaler.scale_factor, scaler.min_scale = 64.0, 1, 4.0, 8.0

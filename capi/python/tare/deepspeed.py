@@ -4,6 +4,7 @@ them there."""
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 from .scaler import Scaler
@@ -85,12 +86,15 @@ class DynamicLossScaler(_LossScaler):
     _pickled = ("cur_scale", "cur_iter", "last_overflow_iter", "scale_factor", "scale_window", "min_scale", "delayed_shift",
                 "cur_hysteresis", "consecutive_hysteresis", "raise_error_at_min_scale")
 
-    def __init__(self, init_scale: float, scale_window: int, min_scale: float, delayed_shift: int,
-                 consecutive_hysteresis: bool, raise_error_at_min_scale: bool = True, dtype: Any = None):
-        super().__init__(init_scale=init_scale, scale_window=scale_window, min_scale=min_scale,
+    def __init__(self, init_scale: float = 2**32, scale_window: int = 1000, min_scale: float = 1, delayed_shift: int = 1,
+                 consecutive_hysteresis: bool = False, raise_error_at_min_scale: bool = True, dtype: Any = None, *,
+                 scale_factor: float = 2.0):
+        """In the order of DeepSpeed 0.19. `scale_factor`, and defaults for all, are of older releases. `dtype`: torch.half
+        where none is given, as there."""
+        super().__init__(init_scale=init_scale, scale_factor=scale_factor, scale_window=scale_window, min_scale=min_scale,
                          delayed_shift=delayed_shift, consecutive_hysteresis=consecutive_hysteresis,
                          raise_error_at_min_scale=raise_error_at_min_scale)
-        self.dtype = dtype
+        self.dtype = getattr(sys.modules.get("torch"), "half", None) if dtype is None else dtype
 
     def has_overflow_serial(self, params: Any) -> bool:
         gradients = [param.grad.data for param in params if param.grad is not None]
