@@ -21,8 +21,14 @@ using namespace std::string_view_literals;
 constexpr std::uint64_t most_text = std::uint64_t{64} << 20;
 
 constexpr auto code_endings = std::to_array<std::string_view>(
-    {".py",  ".pyc", ".pyi", ".pyw", ".pyx",   ".ipynb", ".so",  ".dll", ".dylib", ".pyd", ".exe", ".sh", ".bat",
-     ".cmd", ".ps1", ".js",  ".jar", ".class", ".lua",   ".whl", ".egg", ".cu",    ".cpp", ".c",   ".rb"});
+    {".py",   ".pyc", ".pyi",  ".pyw", ".pyx", ".pyz", ".ipynb", ".so",      ".dll",   ".dylib", ".pyd",
+     ".exe",  ".sh",  ".bash", ".zsh", ".csh", ".ksh", ".fish",  ".command", ".bat",   ".cmd",   ".ps1",
+     ".psm1", ".vbs", ".js",   ".mjs", ".cjs", ".jar", ".class", ".java",    ".go",    ".lua",   ".pl",
+     ".php",  ".r",   ".rb",   ".jl",  ".whl", ".egg", ".cu",    ".cuh",     ".c",     ".cc",    ".cpp",
+     ".cxx",  ".h",   ".hh",   ".hpp", ".hxx", ".cl",  ".metal", ".ptx",     ".cubin", ".mako",  ".desktop"});
+
+/// Whole names, where no ending tells.
+constexpr auto code_names = std::to_array<std::string_view>({"Makefile", "makefile", "GNUmakefile", ".envrc"});
 
 /// Whose first bytes say what they are; no loader of a checkpoint opens them. The last is tare's own journal.
 constexpr auto harmless =
@@ -83,7 +89,8 @@ Doubt doubt_of_text(const Source& source, std::string_view name, std::string_vie
 }  // namespace
 
 bool is_code(std::string_view name) {
-  return std::find(code_endings.begin(), code_endings.end(), extension(name)) != code_endings.end();
+  return std::ranges::find(code_endings, extension(name)) != code_endings.end() ||
+         std::ranges::find(code_names, file_name(name)) != code_names.end();
 }
 
 bool is_text(const Source& source) {

@@ -127,6 +127,19 @@ TEST_CASE("a zip of no framework is as good as its members, and as its bytes") {
   CHECK(!told(plain.substr(0, plain.size() - 3)).empty());
 }
 
+TEST_CASE("sources and scripts of each language that checkpoints come with are code, and weights and words are not") {
+  for (const char* name :
+       {"modeling.PY", "run.bash", "setup.command", "kernel.cuh", "kernel.cc", "kernel.hpp", "kernel.h", "net.jl",
+        "fit.R", "page.mjs", "Main.java", "run.pl", "kernel.ptx", "kernel.metal", "sub/Makefile", ".envrc"}) {
+    INFO(name);
+    CHECK(says(told(zip_of(name, "words\n")), "is code"));
+  }
+  for (const char* name : {"README.md", "merges.txt", "model.ts", "Makefile.txt", "notes.hps", "h"}) {
+    INFO(name);
+    CHECK(!says(told(zip_of(name, "words\n")), "is code"));
+  }
+}
+
 TEST_CASE("words that begin like opcodes are data, and so are pickles that nothing runs in") {
   for (const std::string& text : {"cmod\n\xf8\n"s, "Very plain words\n"s, "S'text'\n."s, "Vtext\np0\n."s,
                                   "(lp0\nI1\na."s, "Some words of Z\xfcrich\n"s}) {
