@@ -11,6 +11,11 @@ using namespace tare;
 
 namespace {
 
+/// What was judged, and no more: a framework that is not known may make anything of any text.
+constexpr std::string_view plain_answer =
+    "plain data: reading it (torch.load, pickle.load) runs nothing; of texts that frameworks call things by, none of a "
+    "known kind";
+
 constexpr std::size_t places_shown = 3;
 
 Style style_of(Verdict verdict) {
@@ -129,8 +134,7 @@ std::string render_attestation(const Terminal& terminal, const Checkpoint& check
   text += beyond_advice(never_weights_only(attestation));
   const bool plain = attestation.is_plain();
   return text +
-         fmt::format(
-             "\n{}\n",
-             plain ? terminal.styled(Style::good, "plain data: loading it runs nothing but its framework's own code")
-                   : terminal.styled(Style::bad, "not plain data: loading it needs trust in who wrote it"));
+         fmt::format("\n{}\n",
+                     plain ? terminal.styled(Style::good, plain_answer)
+                           : terminal.styled(Style::bad, "not plain data: loading it needs trust in who wrote it"));
 }

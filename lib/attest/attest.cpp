@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -13,9 +14,9 @@
 #include "lib/attest/array_type.hpp"
 #include "lib/attest/broken_file.hpp"
 #include "lib/attest/data_file.hpp"
+#include "lib/attest/doubt_of_tree.hpp"
 #include "lib/attest/elements.hpp"
 #include "lib/attest/file_tree.hpp"
-#include "lib/attest/lightning_names.hpp"
 #include "lib/attest/named_in_text.hpp"
 #include "lib/attest/nested_bytes.hpp"
 #include "lib/attest/other_nature.hpp"
@@ -431,21 +432,25 @@ class Attester {
                         [&](const NestedBytes& bytes) { look_at(container.tree(), bytes, place, level); });
     }
     for (const InnerDocument& inner : container.inner_documents()) look_at(inner, place, level);
-    if (std::ranges::find(text_formats, container.format()) != std::end(text_formats)) {
-      return look_at_texts(container.tree(), place, level);
-    }
-    for (const GlobalName& name : names_for_lightning(container.tree())) add(name, place);
+    tell_if(doubt_of_tree(container.tree()), place);
+    const bool is_text = std::ranges::find(text_formats, container.format()) != std::end(text_formats);
+    is_text ? look_at_texts(container.tree(), place, level)
+            : each_json_text(container.tree(), look_into_texts(container.tree(), place, level));
   }
 
   void look_at_texts(const Tree& tree, const AttestedPlace& place, std::size_t level) {
-    for (const GlobalName& name : names_in_json(tree)) add(name, place);
+    for (const GlobalName& name : names_for_keras(tree)) add(name, place);
     if (is_exported_program(tree)) leave(place, "is a program of torch.export, which is not judged");
     for (const std::string& path : files_outside(tree)) leave(place, "names a file outside its folder: " + path);
-    each_text_document(tree, [&](NodeId node, Bytes bytes) {
+    each_text_document(tree, look_into_texts(tree, place, level));
+  }
+
+  std::function<void(NodeId, Bytes)> look_into_texts(const Tree& tree, const AttestedPlace& place, std::size_t level) {
+    return [&, level](NodeId node, Bytes bytes) {
       AttestedPlace inside = place;
       inside.inside += (place.inside.empty() ? "" : " > ") + fmt::format("(text at {})", tree.span(node).offset);
       look_into_text(nested_source(tree, found_.files[place.file].path, std::move(bytes)), inside, level);
-    });
+    };
   }
 
   /// A text that is no document after all is a text.
@@ -496,6 +501,7 @@ class Attester {
     }
     AttestedPlace place = outer;
     place.inside += (outer.inside.empty() ? "" : " > ") + (bytes.path.empty() ? std::string("(bytes)") : bytes.path);
+    if (bytes.is_computed) return leave(place, "holds what loaders of extra state unpickle, computed on loading");
     try {
       const Bytes contents = contents_of(tree, bytes);
       tree.take_steps(contents.size());

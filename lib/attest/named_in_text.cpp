@@ -8,15 +8,16 @@
 #include "lib/attest/hugging_face_names.hpp"
 #include "lib/attest/lightning_names.hpp"
 #include "lib/attest/naming_keys.hpp"
+#include "lib/attest/text_value.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/keras_config.hpp"
 
 namespace tare {
 namespace {
 
-class JsonNames {
+class NamesByKeys {
  public:
-  explicit JsonNames(const Tree& tree) : tree_(tree) {}
+  explicit NamesByKeys(const Tree& tree) : tree_(tree) {}
 
   std::vector<GlobalName> all() && {
     for (NodeId node = 0; node < tree_.size(); ++node) {
@@ -49,7 +50,7 @@ class JsonNames {
 
   /// A text, or those of a list or an object.
   void take(Says says, NodeId value) {
-    if (tree_.kind(value) == Kind::string) return add(says, value);
+    if (const NodeId text = text_node(tree_, value); text != nowhere) return add(says, text);
     if (says == Says::likely_path) return;
     const std::size_t step = tree_.kind(value) == Kind::map ? 2 : 1;
     const auto items = tree_.items(value);
@@ -93,11 +94,14 @@ bool holds_keras_object(const Tree& tree) {
 
 }  // namespace
 
-std::vector<GlobalName> names_in_json(const Tree& tree) {
-  std::vector<GlobalName> names = JsonNames(tree).all();
+std::vector<GlobalName> names_by_keys(const Tree& tree) {
+  std::vector<GlobalName> names = NamesByKeys(tree).all();
   std::ranges::move(names_in_hugging_face(tree), std::back_inserter(names));
-  if (holds_keras_object(tree)) std::ranges::move(foreign_keras_names(tree), std::back_inserter(names));
   return names;
+}
+
+std::vector<GlobalName> names_for_keras(const Tree& tree) {
+  return holds_keras_object(tree) ? foreign_keras_names(tree) : std::vector<GlobalName>();
 }
 
 bool is_exported_program(const Tree& tree) {

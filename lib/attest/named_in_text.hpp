@@ -1,5 +1,5 @@
-// What JSON and YAML name for their loaders to import and call. A text is data to whoever only parses it; these are the
-// words by which frameworks turn it into calls.
+// What the values of JSON, YAML and pickles name for their loaders to import and call. A text is data to whoever only
+// parses it; these are the words by which frameworks turn it into calls.
 //
 // Sources: hydra.utils.instantiate (`_target_`), CompVis' instantiate_from_config (`target`, mostly beside `params`),
 // torchtune (`_component_`), jsonargparse and LightningCLI (`class_path`), MLflow (`loader_module`), jsonpickle
@@ -16,8 +16,11 @@
 
 namespace tare {
 
-/// Of every object in a tree of JSON: what its loader would import.
-std::vector<GlobalName> names_in_json(const Tree& tree);
+/// Of every map in a tree, of JSON or of a pickle: what the texts in it name for a loader to import.
+std::vector<GlobalName> names_by_keys(const Tree& tree);
+
+/// Of every object of Keras' in JSON: the same.
+std::vector<GlobalName> names_for_keras(const Tree& tree);
 
 /// Whether JSON is a program of torch.export: its operators are looked up by name, its sizes are read by SymPy, which
 /// evaluates them as Python.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lib/attest/lightning_names.hpp"
+#include "lib/attest/monai_expressions.hpp"
 #include "lib/attest/naming_keys.hpp"
 
 namespace tare {
@@ -183,6 +184,23 @@ bool begins_with_key(std::string_view line) {
   return word != line.begin() && behind.starts_with(':') && (behind.size() == 1 || behind[1] == ' ');
 }
 
+/// What may still be of a value that begins where `text` does.
+std::string_view before_next_key(std::string_view text) {
+  std::size_t end = std::min(text.find('\n'), text.size());
+  while (end < text.size()) {
+    const std::string_view line = text.substr(end + 1, text.find('\n', end + 1) - end - 1);
+    if (begins_with_key(line)) break;
+    end += 1 + line.size();
+  }
+  return text.substr(0, end);
+}
+
+/// Whether a value goes on behind what looks like its end.
+bool has_open_bracket(std::string_view value) {
+  const auto count = [&](char c) { return std::ranges::count(value, c); };
+  return count('[') > count(']') || count('{') > count('}');
+}
+
 /// Without what Python and YAML pass over as a comment.
 std::string_view without_comment(std::string_view line) {
   const std::size_t end = line.find_first_of("#\"'");
@@ -280,6 +298,21 @@ class WordReader {
     }
   }
 
+  /// MONAI evaluates what begins with a dollar sign.
+  void look_for_expressions() {
+    for (const std::string& text : texts_) {
+      const auto has = [&](std::string_view word) { return find_word(text, word, 0) != text.npos; };
+      if (text.find('$') == text.npos || std::ranges::none_of(monai_keys(), has)) continue;
+      for (std::size_t at = text.find('$'); at != text.npos; at = text.find('$', at + 1)) {
+        const bool is_quoted = at > 0 && (text[at - 1] == '"' || text[at - 1] == '\'');
+        if (!begins_node(text, is_quoted ? at - 1 : at)) continue;
+        const std::string_view value = before_next_key(std::string_view(text).substr(at + 1));
+        budget_.take_steps(value.size());
+        if (runs_something(value) || has_open_bracket(value)) keep({"builtins", "eval", at});
+      }
+    }
+  }
+
   Doubt doubt() && { return std::move(doubt_); }
 
  private:
@@ -300,7 +333,8 @@ class WordReader {
     const bool is_known = !is_prose && name.size() <= longest_name;
     const bool is_elsewhere = is_key ? is_reference(key, bare) : is_yaml_key(key) && is_anchored(text, at);
     if (auto global = is_known ? named(key.says, name, at) : std::nullopt) {
-      keep(std::move(*global));
+      const bool is_own = !key.own.empty() && global->module.substr(0, global->module.find('.')) == key.own;
+      if (!is_own) keep(std::move(*global));
     } else if (is_elsewhere || name.size() > longest_name || (is_its_own(key) && name != "null")) {
       doubt_.why = "names what its loader calls, by words that are not followed";
     }
@@ -347,6 +381,8 @@ Doubt doubt_of_yaml(std::string_view text, Budget& budget) {
   WordReader reader(plain, budget);
   reader.look_for(naming_keys());
   reader.look_for(lone_naming_keys());
+  reader.look_for(yaml_naming_keys());
+  reader.look_for_expressions();
   reader.look_for_activations();
   reader.look_for_layers();
   Doubt doubt = std::move(reader).doubt();

@@ -25,6 +25,8 @@ constexpr auto any_text = std::to_array<NamingKey>({
     {"target", Says::path, "params"},
 });
 constexpr auto configurations = std::to_array<NamingKey>({{"target", Says::likely_path}});
+/// Of pyannote's pipelines.
+constexpr auto yaml = std::to_array<NamingKey>({{"name", Says::likely_path, "pipeline", "pyannote"}});
 
 /// Last parts of the names of files, hosts and parameters.
 constexpr auto other_endings = std::to_array<std::string_view>(
@@ -72,6 +74,10 @@ std::span<const NamingKey> naming_keys() {
 
 std::span<const NamingKey> lone_naming_keys() {
   return configurations;
+}
+
+std::span<const NamingKey> yaml_naming_keys() {
+  return yaml;
 }
 
 bool is_word(char c) {

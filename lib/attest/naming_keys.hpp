@@ -22,12 +22,16 @@ struct NamingKey {
   std::string_view text;
   Says says;
   std::string_view beside = {};  ///< a key that has to stand there, too
+  std::string_view own = {};     ///< a package whose classes are a framework's
 };
 
 /// In any text.
 std::span<const NamingKey> naming_keys();
 /// In configurations alone: JSON as a whole and YAML. They are looked for behind the others.
 std::span<const NamingKey> lone_naming_keys();
+
+/// In YAML alone, where a key's place is not known.
+std::span<const NamingKey> yaml_naming_keys();
 
 /// Whether a character can be part of a name in a text of ASCII or UTF-8.
 bool is_word(char c);

@@ -70,7 +70,10 @@ class Search {
 
   void look_at(NestedBytes found) {
     if (tree_.kind(found.node) == Kind::opaque) {
-      found.node = bytes_node(tree_, found.node);
+      const NodeId bytes = bytes_node(tree_, found.node);
+      found.is_computed = bytes == nowhere && found.is_extra_state;
+      if (found.is_computed) return take_(found);
+      found.node = bytes;
       found.is_stream = true;
     }
     if (found.node != nowhere) show(found);

@@ -14,7 +14,8 @@ struct NestedBytes {
   bool is_stream = false;        ///< of an io.BytesIO
   bool is_again = false;         ///< shown before under another path
   bool is_other_tensor = false;  ///< of another type or shape than a row of bytes, which TransformerEngine reads, too
-  NodeId node = nowhere;         ///< bytes, or a tensor or array
+  bool is_computed = false;      ///< under a key of extra state: an object whose bytes only loading would tell
+  NodeId node = nowhere;         ///< bytes, or a tensor or array, or that object
 };
 
 /// Shows each of them to `take`: those that a path leads to in the order of the walk, under every key of extra state,

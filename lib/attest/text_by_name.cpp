@@ -7,6 +7,7 @@
 
 #include "lib/attest/naming_keys.hpp"
 #include "lib/base/file_path.hpp"
+#include "lib/base/holds.hpp"
 #include "lib/checkpoint/names.hpp"
 
 namespace tare {
@@ -26,6 +27,12 @@ constexpr auto running_fields = std::to_array<RunningField>({
     {".pbtxt", "node", true, is_graph},
     {".prototxt", "python_param", false, "is a network of Caffe with layers in Python"},
 });
+
+/// Words of git's own configuration under which it is told what to run.
+constexpr auto git_commands =
+    std::to_array<std::string_view>({"askpass", "clean", "cmd", "command", "editor", "external", "fsmonitor", "helper",
+                                     "hookspath", "pager", "process", "program", "smudge", "sshcommand", "textconv"});
+constexpr std::string_view is_of_git = "is git's configuration, and names what git runs";
 
 /// MLflow imports what stands in them, whatever it is.
 struct ModuleFile {
@@ -66,6 +73,30 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(0, text.find_last_not_of(blank_characters) + 1);
 }
 
+/// Python runs each line that begins so of a text that is called .pth, wherever it looks for modules.
+bool has_import(std::string_view text) {
+  while (!text.empty()) {
+    if (text.starts_with("import ") || text.starts_with("import\t")) return true;
+    text.remove_prefix(std::min(text.find_first_of("\r\n"), text.size() - 1) + 1);
+  }
+  return false;
+}
+
+/// Whether a line of it sets what git runs, in letters of any case, or reads another file that may.
+bool runs_for_git(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    std::string key(without_blanks(line.substr(0, line.find('='))));
+    std::ranges::transform(key, key.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    if (key.starts_with("[include") || key.starts_with("[alias")) return true;
+    key.erase(0, key.rfind(']') + 1);  // a section may stand before it
+    if (holds(git_commands, without_blanks(key))) return true;
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return false;
+}
+
 }  // namespace
 
 Doubt doubt_by_name(std::string_view text, std::string_view name) {
@@ -73,6 +104,11 @@ Doubt doubt_by_name(std::string_view text, std::string_view name) {
   for (const RunningField& running : running_fields) {
     if (running.ending == ending && has_field(text, running)) return {std::string(running.why), {}, 0};
   }
+  if (ending == ".pth" && has_import(text)) return {"is a text of which Python runs lines", {}, 0};
+  const bool is_git_config = name == ".git/config" || name.ends_with("/.git/config") || file_name(name) == ".gitconfig";
+  const bool is_hook = name.find(".git/hooks/") != name.npos && ending != ".sample";
+  if (is_hook) return {"is a hook, which git runs", {}, 0};
+  if (is_git_config && runs_for_git(text)) return {std::string(is_of_git), {}, 0};
   const auto is_of_file = [&](const ModuleFile& file) { return file.name == file_name(name); };
   const std::string_view module = without_blanks(text);
   const auto is_own = [&](const ModuleFile& file) { return is_of_file(file) && file.own_module == module; };

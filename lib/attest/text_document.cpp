@@ -72,19 +72,30 @@ bool is_document(const Bytes& bytes) {
   return !other_nature(MemorySource("a text", bytes), format).why.empty();
 }
 
-/// What a text would be to those who take it for a document; nothing for others.
-std::vector<Bytes> documents_in(const Tree& tree, NodeId node) {
+/// The text of a node that could be a document; empty for a shorter one.
+std::string_view long_text(const Tree& tree, NodeId node) {
   std::string_view text = tree.text(node);
   if (text.size() < shortest_document) return {};
   if (text.starts_with(json_key)) text.remove_prefix(json_key.size());
+  return text;
+}
+
+bool looks_like_json(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != text.npos && (text[begin] == '{' || text[begin] == '[');
+}
+
+Bytes copied(std::string_view text) {
+  const ByteView bytes = as_bytes(text);
+  return {bytes.begin(), bytes.end()};
+}
+
+/// What a text would be to those who take it for a document; nothing for others.
+std::vector<Bytes> documents_in(const Tree& tree, std::string_view text) {
   tree.take_steps(text.size() + steps_a_probe);
   std::vector<Bytes> documents = all_from_base64(text);
   std::erase_if(documents, [](const Bytes& bytes) { return !is_document(bytes); });
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin != text.npos && (text[begin] == '{' || text[begin] == '[')) {
-    const ByteView bytes = as_bytes(text);
-    documents.emplace_back(bytes.begin(), bytes.end());
-  }
+  if (looks_like_json(text)) documents.push_back(copied(text));
   return documents;
 }
 
@@ -93,7 +104,17 @@ std::vector<Bytes> documents_in(const Tree& tree, NodeId node) {
 void each_text_document(const Tree& tree, const std::function<void(NodeId, Bytes)>& take) {
   for (NodeId node = 0; node < tree.size(); ++node) {
     if (tree.kind(node) != Kind::string) continue;
-    for (Bytes& bytes : documents_in(tree, node)) take(node, std::move(bytes));
+    const std::string_view text = long_text(tree, node);
+    if (text.empty()) continue;
+    for (Bytes& bytes : documents_in(tree, text)) take(node, std::move(bytes));
+  }
+}
+
+void each_json_text(const Tree& tree, const std::function<void(NodeId, Bytes)>& take) {
+  for (NodeId node = 0; node < tree.size(); ++node) {
+    if (tree.kind(node) != Kind::string) continue;
+    const std::string_view text = long_text(tree, node);
+    if (looks_like_json(text)) take(node, copied(text));
   }
 }
 

@@ -12,4 +12,7 @@ namespace tare {
 /// node and its bytes to `take`.
 void each_text_document(const Tree& tree, const std::function<void(NodeId, Bytes)>& take);
 
+/// The same, but only of JSON: in a pickle a text in base64 is its author's.
+void each_json_text(const Tree& tree, const std::function<void(NodeId, Bytes)>& take);
+
 }  // namespace tare

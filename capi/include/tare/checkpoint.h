@@ -117,8 +117,8 @@ TARE_API int32_t tare_checkpoint_state_as(tare_state** out, const char* path, co
 
 /* The JSON of `tare attest --json` ("tare.attest/1"): every class and function that the checkpoint's pickles name,
  * those inside other pickles included, with place and verdict, and what of its files is not accounted for; "plain" is
- * true where every byte of every file is, and loading it runs nothing but its framework's own code. Nothing is imported
- * or run.
+ * true where every byte of every file is, reading it (torch.load, pickle.load) runs nothing, and no text in it is of a
+ * known kind that frameworks call things by. Nothing is imported or run.
  * `options_json` may be NULL: {"torch":"2.6","all":true}, the release whose weights_only counts (the newest known), and
  * whether of a run folder all checkpoints are read (false: what it leads to, and "unread" tells the other folders).
  * "state_folder" as for tare_checkpoint_inspect.

@@ -46,5 +46,5 @@ TEST_CASE("Lightning's own instantiator is as good as the classes that are named
     CHECK(says(told(yaml + "_class_path: evil.Model\n", ".yaml"), "unknown evil.Model"));
   }
   CHECK(!told(pickled({"_instantiator", "lightning.pytorch.cli.LightningCLI"})).empty());
-  CHECK(told(pickled({"class_path", "os.system"})).empty());
+  CHECK(says(told(pickled({"class_path", "os.system"})), "dangerous os.system"));
 }

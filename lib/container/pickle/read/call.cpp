@@ -83,13 +83,22 @@ NodeId PickleMachine::as_sequence(const PickleOp& op, Kind kind, NodeId argument
   return add_items(kind, items, op.span());
 }
 
+/// As Python's own pickles spell it.
+bool PickleMachine::is_latin_1(NodeId encoding) const {
+  return tree_.kind(encoding) == Kind::string &&
+         (tree_.text(encoding) == "latin1" || tree_.text(encoding) == "latin-1");
+}
+
 /// Text that stands for bytes: each character is one byte (latin-1). Its span is that of the text, which an edit
-/// writes.
+/// writes. Any other encoding makes other bytes, or packs them: such a call stays opaque.
 NodeId PickleMachine::as_bytes_of(const PickleOp& op, NodeId callee, NodeId arguments) {
   const NodeId from = argument(arguments, 0);
   if (from == nowhere) return tree_.add_side_text(Kind::bytes, {}, op.span());
-  if (tree_.kind(from) == Kind::bytes) return from;
-  if (tree_.kind(from) != Kind::string) return add_call(op, Kind::opaque, callee, arguments);
+  const std::size_t count = tree_.items(arguments).size();
+  if (tree_.kind(from) == Kind::bytes && count == 1) return from;
+  if (tree_.kind(from) != Kind::string || (count > 1 && !is_latin_1(argument(arguments, 1)))) {
+    return add_call(op, Kind::opaque, callee, arguments);
+  }
   const std::string_view text = tree_.text(from);
   tree_.take_steps(text.size());
   std::string bytes;

@@ -117,6 +117,7 @@ class PickleMachine {
   NodeId called(const PickleOp& op, NodeId callee, NodeId arguments);
   NodeId as_map(const PickleOp& op, NodeId arguments);
   NodeId as_sequence(const PickleOp& op, Kind kind, NodeId arguments);
+  [[nodiscard]] bool is_latin_1(NodeId encoding) const;
   NodeId as_bytes_of(const PickleOp& op, NodeId callee, NodeId arguments);
   NodeId with_attributes(NodeId made, NodeId state);
   NodeId as_tensor(const PickleOp& op, NodeId callee, NodeId arguments);
