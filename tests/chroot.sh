@@ -14,6 +14,7 @@ suite_of() {
     debian11) echo bullseye http://deb.debian.org/debian main ;;
     debian12) echo bookworm http://deb.debian.org/debian main ;;
     debian13) echo trixie http://deb.debian.org/debian main ;;
+    cuda12) echo trixie http://deb.debian.org/debian main,contrib,non-free ;;
     ubuntu1804) echo bionic http://archive.ubuntu.com/ubuntu main,universe ;;
     ubuntu2204) echo jammy http://archive.ubuntu.com/ubuntu main,universe ;;
     ubuntu2404) echo noble http://archive.ubuntu.com/ubuntu main,universe ;;
@@ -86,4 +87,13 @@ bare() {
     touch "$root/.complete"
   fi
   cp /etc/resolv.conf "$root/etc/resolv.conf"
+}
+
+# with_sources ROOT: the sources of now in its /tare, beside what was built there before.
+with_sources() {
+  local root=$1
+  mkdir -p "$root/tare"
+  find "$root/tare" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
+  git ls-files -z --cached --others --exclude-standard | xargs -0 sh -c 'for file; do [ ! -e "$file" ] || printf "%s\0" "$file"; done' sh |
+    tar --null --no-recursion --files-from=- --create | tar --extract --directory "$root/tare"
 }

@@ -20,16 +20,6 @@ platforms=("$@")
 # shellcheck source=tests/chroot.sh
 . tests/chroot.sh
 
-# prepare PLATFORM: a chroot that has the sources of now, and what was built there before.
-prepare() {
-  local root=$kept/$1
-  bare "$1" "$root"
-  mkdir -p "$root/tare"
-  find "$root/tare" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
-  git ls-files -z --cached --others --exclude-standard | xargs -0 sh -c 'for file; do [ ! -e "$file" ] || printf "%s\0" "$file"; done' sh |
-    tar --null --no-recursion --files-from=- --create | tar --extract --directory "$root/tare"
-}
-
 # timed FILE COMMAND...: runs it with all that it says in FILE; prints the seconds that it took.
 timed() {
   local log=$1 start=$SECONDS status=0
@@ -70,8 +60,9 @@ failed=0
 rows=()
 for platform in "${platforms[@]}"; do
   suite_of "$platform" >/dev/null || exit 2
-  prepare "$platform"
   root=$kept/$platform
+  bare "$platform" "$root"
+  with_sources "$root"
   within "$root" /tare/tools/packages.sh build >"$root.packages.log" 2>&1 || not_run "its packages cannot be fetched: $root.packages.log"
   demo=$(timed "$root.demo.log" within "$root" /tare/tools/demo.sh) || { demo="FAILED after $demo"; failed=1; tail -n 20 "$root.demo.log"; }
   [ -n "$smoke" ] || timed "$root.tests.log" within "$root" /tare/tests/run.sh >/dev/null || { failed=1; grep -A20 'tests FAILED' "$root.tests.log"; }

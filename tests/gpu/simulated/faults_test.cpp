@@ -43,7 +43,13 @@ TEST_CASE("after a launch that failed a pass looks at the tensors that it is giv
 TEST_CASE("an error that stays with the device is told as an earlier kernel's") {
   const GpuStream stream;
   cuda::DeviceScaler scaler(0, torch_at(1));
-  for (const cudaError_t error : {cudaErrorIllegalAddress, cudaErrorContained}) {
+  const std::vector<cudaError_t> staying {
+    cudaErrorIllegalAddress,
+#if CUDART_VERSION >= 12060
+        cudaErrorContained,
+#endif
+  };
+  for (const cudaError_t error : staying) {
     fail_a_launch(0, error);
     CHECK_THROWS_WITH(scaler.obey({}, stream), Catch::Contains("an earlier kernel of this process"));
   }

@@ -225,6 +225,22 @@ cudaError_t pass_by_captures() {
 
 using namespace tare::kernels::test;
 
+namespace {
+
+cudaError_t capture_of(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id) {
+  const std::lock_guard guard(runtime_lock());
+  const Stream* found = streams().find(stream);
+  if (found == nullptr) return cudaErrorInvalidResourceHandle;
+  if (found->is_legacy && blocking_stream_is_captured()) return cudaErrorStreamCaptureImplicit;
+  *status = cudaStreamCaptureStatusNone;
+  if (found->capture == nullptr) return cudaSuccess;
+  *status = found->capture->lost ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
+  if (id != nullptr) *id = found->capture->id;
+  return cudaSuccess;
+}
+
+}  // namespace
+
 extern "C" {
 
 // ---- streams
@@ -313,20 +329,19 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
   found->capture = std::make_unique<Capture>(Capture{++captures, mode, std::this_thread::get_id(), false, {}});
   return cudaSuccess;
 }
+#if CUDART_VERSION >= 13000
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
                                      cudaGraph_t*, const cudaGraphNode_t**, const cudaGraphEdgeData**, size_t*) {
-  const std::lock_guard guard(runtime_lock());
-  const Stream* found = streams().find(stream);
-  if (found == nullptr) return cudaErrorInvalidResourceHandle;
-  if (found->is_legacy && blocking_stream_is_captured()) return cudaErrorStreamCaptureImplicit;
-  *status = cudaStreamCaptureStatusNone;
-  if (found->capture == nullptr) return cudaSuccess;
-  *status = found->capture->lost ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
-  if (id != nullptr) *id = found->capture->id;
-  return cudaSuccess;
+  return capture_of(stream, status, id);
 }
+#else
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
+                                     cudaGraph_t*, const cudaGraphNode_t**, size_t*) {
+  return capture_of(stream, status, id);
+}
+#endif
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  return cudaStreamGetCaptureInfo(stream, status, nullptr, nullptr, nullptr, nullptr, nullptr);
+  return capture_of(stream, status, nullptr);
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   const std::lock_guard guard(runtime_lock());
