@@ -251,6 +251,8 @@ struct Dialect {
   std::span<const std::string_view> before_chain_number = {};
   std::span<const Setting> settings = {};
   std::span<const Reset> resets = {};
+  /// What a load asks for, too, where the flag that is stored says that the scale moves: without one of them it stops.
+  std::span<const std::string_view> needed_when_dynamic = {};
   std::string_view under = {};  ///< the key that it must stand under; empty: any
   /// Parts: keys beside the fields whose presence tells which of the framework's classes wrote them.
   std::span<const std::string_view> telling_keys = {};
@@ -259,6 +261,7 @@ struct Dialect {
   /// Objects: parts of the class's dotted module name, one of which it has, and the class's names; empty: any.
   std::span<const std::string_view> module_parts = {};
   std::span<const std::string_view> class_names = {};
+  bool class_tells_dynamic = false;  ///< objects: a scale moves where its class counts steps, whatever a flag says
   std::span<const std::string_view> left_out = {};  ///< attributes that are no state
   bool grows_by_two = false;  ///< whatever it is told: a scale that is no power of two is not its own
   TellLoading tell_loading = nullptr;

@@ -98,9 +98,12 @@ struct GrowthOutlook {
 /// The scale that the run's configuration sets after each step, whatever the state says; null where it sets none.
 const ConfiguredValue* static_scale(const FoundScaler& scaler);
 
-/// Whether its rule never moves the scale. DeepSpeed's update_scale never looks at the attribute `dynamic`: a pickled
-/// scaler that counts steps is one of a class that moves it.
+/// Whether its rule never moves the scale.
 bool is_static(const FoundScaler& scaler);
+
+/// Why its framework stops when it loads the state: the flag says that the scale moves, and the state lacks what is
+/// asked for then. Nothing: it does not.
+std::optional<std::string> why_load_stops(const FoundScaler& scaler);
 
 GrowthOutlook growth_outlook(const FoundScaler& scaler);
 

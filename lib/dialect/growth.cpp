@@ -92,9 +92,9 @@ bool is_static(const FoundScaler& scaler) {
     const auto* word = std::get_if<std::string>(&field.value.data);
     if (field.role == Role::dynamic && word != nullptr && *word == "static") return true;
   }
+  if (scaler.dialect->class_tells_dynamic) return scaler.find(Role::step) == nullptr;
   const Field* dynamic = scaler.find(Role::dynamic);
-  if (dynamic == nullptr || dynamic->value.as_double() != 0) return false;
-  return scaler.dialect->form != Form::object || scaler.find(Role::step) == nullptr;
+  return dynamic != nullptr && dynamic->value.as_double() == 0;
 }
 
 GrowthOutlook growth_outlook(const FoundScaler& scaler) {

@@ -103,12 +103,14 @@ std::optional<Symptom> of_backoff_factor(double factor) {
   return Symptom{"backoff-factor-out-of-range", fmt::format("back-off factor {} is not in (0, 1)", float_text(factor))};
 }
 
-/// Found beside a class that moves the scale whatever the flag says.
+/// A flag that lacks what belongs to it, or is not what tells.
 std::optional<Symptom> of_dynamic(const FoundScaler& scaler, const Field& dynamic) {
-  if (dynamic.value.as_double() != 0 || is_static(scaler)) return std::nullopt;
+  if (const auto why = why_load_stops(scaler)) return Symptom{"dynamic-keys-missing", *why};
+  const bool says_static = dynamic.value.as_double() == 0;
+  if (!scaler.dialect->class_tells_dynamic || says_static == is_static(scaler)) return std::nullopt;
   return Symptom{"dynamic-without-effect",
-                 fmt::format("{} is false, and {} moves the scale all the same: its class tells, not this flag",
-                             dynamic.name, scaler.dialect->framework)};
+                 fmt::format("{} is {}, and {} {} the scale all the same: its class tells, not this flag", dynamic.name,
+                             !says_static, scaler.dialect->framework, says_static ? "moves" : "never moves")};
 }
 
 std::optional<Symptom> of_level(const FoundScaler& scaler) {
@@ -156,6 +158,18 @@ std::optional<Symptom> of_twins(const FoundScaler& scaler, Role role, const Fiel
 }
 
 }  // namespace
+
+std::optional<std::string> why_load_stops(const FoundScaler& scaler) {
+  const Field* dynamic = scaler.find(Role::dynamic);
+  if (dynamic == nullptr || dynamic->value.as_double() == 0) return std::nullopt;
+  std::vector<std::string_view> missing;
+  for (const std::string_view name : scaler.dialect->needed_when_dynamic) {
+    if (scaler.find(name) == nullptr) missing.push_back(name);
+  }
+  if (missing.empty()) return std::nullopt;
+  return fmt::format("{} is true, and {} stops when it loads that without {}", dynamic->name, scaler.dialect->framework,
+                     fmt::join(missing, ", "));
+}
 
 std::vector<Finding> judge(const FoundScaler& scaler) {
   std::vector<Finding> findings;

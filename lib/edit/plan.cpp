@@ -77,6 +77,21 @@ void require_startable(const FoundScaler& before, const FoundScaler& after) {
   throw Error(Status::refused, fmt::format("{}: {}", called(after.path), *why), "--force writes it all the same");
 }
 
+/// What its framework loads no more.
+void require_resumable(const FoundScaler& before, const FoundScaler& after) {
+  const auto why = why_load_stops(after);
+  if (!why || why_load_stops(before)) return;
+  throw Error(Status::refused, fmt::format("{}: {}", called(after.path), *why),
+              "an edit adds no keys: let the scale stay static (tare migrate --set dynamic=false), or take a file that "
+              "a run with a dynamic scale saved; --force writes it all the same");
+}
+
+void require_usable(const std::vector<StateWork>& states, const FoundScaler& reference) {
+  require_loadable(states.front().after);
+  require_startable(reference, states.front().after);
+  for (const StateWork& state : states) require_resumable(state.scaler->state(), state.after);
+}
+
 /// What is sick about `after` and was not about `before`: values that are fine, each by itself.
 std::vector<Finding> new_findings(const FoundScaler& before, const FoundScaler& after) {
   const std::vector<Finding> known = judge(before);
@@ -133,8 +148,7 @@ class Planner {
       for (const Scaler* scaler : group) states.push_back({scaler, scaler->state(), {}, {}});
       for (StateWork& state : states) align(checkpoint_, state, reference);
       act(states, reference);
-      if (!request_.force) require_loadable(states.front().after);
-      if (!request_.force) require_startable(reference, states.front().after);
+      if (!request_.force) require_usable(states, reference);
       std::ranges::move(new_findings(reference, states.front().after), std::back_inserter(plan_.findings));
       for (const Field& field : reference.fields) {
         for (StateWork& state : states) record(state, field.name);

@@ -43,6 +43,10 @@ constexpr auto apex_part_fields = std::to_array<FieldRule>({
     {"scale_window", Role::growth_interval},
 });
 
+// load_state_dict() of contrib's FP16_Optimizer.
+constexpr auto apex_when_dynamic =
+    std::to_array<std::string_view>({"last_overflow_iter", "scale_factor", "scale_window"});
+
 constexpr auto apex_object_fields = std::to_array<FieldRule>({
     {"cur_scale", Role::scale, true},
     {"cur_iter", Role::step},
@@ -139,6 +143,7 @@ constinit const Dialect apex_part = {
     .fields = apex_part_fields,
     .growth = Growth::modulo,
     .settings = step_settings,
+    .needed_when_dynamic = apex_when_dynamic,
     .policies = apex_policies,
     .flags = apex_flags,
     .places = apex_part_places,

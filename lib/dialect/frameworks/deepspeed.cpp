@@ -24,6 +24,10 @@ constexpr auto deepspeed_part_fields = std::to_array<FieldRule>({
     {"scale_window", Role::growth_interval},
 });
 
+// load_state_dict() of deepspeed/runtime/fp16/{fused,unfused}_optimizer.py.
+constexpr auto deepspeed_when_dynamic =
+    std::to_array<std::string_view>({"last_overflow_iter", "scale_factor", "scale_window"});
+
 // Before 0.4.0 no version is saved, but what else its engine saves at the root. Source: deepspeed/runtime/engine.py,
 // _save_checkpoint (0.3.16).
 constexpr auto deepspeed_root_keys =
@@ -273,6 +277,7 @@ constinit const Dialect deepspeed_part = {
     .fields = deepspeed_part_fields,
     .growth = Growth::modulo_after_one,
     .settings = part_settings,
+    .needed_when_dynamic = deepspeed_when_dynamic,
     .telling_keys = optimizer_keys,
     .beside_root_keys = deepspeed_root_keys,
     .policies = deepspeed_policies,
@@ -291,6 +296,7 @@ constinit const Dialect deepspeed_object = {
     .settings = deepspeed_object_settings,
     .module_parts = deepspeed_module_parts,
     .class_names = deepspeed_class_names,
+    .class_tells_dynamic = true,  // update_scale() never looks at the attribute `dynamic`
     .policies = deepspeed_policies,
     .flags = deepspeed_flags,
     .configuration = &deepspeed_configuration,

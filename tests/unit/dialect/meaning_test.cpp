@@ -174,6 +174,29 @@ TEST_CASE("a flag that says static is told where the class moves the scale all t
   CHECK(codes(scaler_of(deepspeed_part, {{Role::dynamic, 0}, {Role::step, 5}})).empty());
 }
 
+TEST_CASE("a flag that says dynamic is told where the class never moves the scale") {
+  const FoundScaler pickled = scaler_of(deepspeed_object, {{Role::scale, 1024}, {Role::dynamic, 1}});
+  CHECK(is_static(pickled));
+  CHECK(codes(pickled) == Codes{"dynamic-without-effect"});
+  CHECK(
+      judge(pickled)[0].message.starts_with("dynamic is true, and DeepSpeed's ZeRO loss scaler never moves the scale"));
+  CHECK(is_static(scaler_of(deepspeed_object, {{Role::scale, 1024}})));  // older than the flag
+  CHECK_FALSE(is_static(scaler_of(apex_amp_object, {{Role::scale, 1024}, {Role::dynamic, 1}})));
+}
+
+TEST_CASE("a flag that says dynamic is told where what a load asks for then is not there") {
+  for (const Dialect* dialect : {&deepspeed_part, &apex_part}) {
+    FoundScaler scaler = scaler_of(*dialect, {{Role::scale, 1024}, {Role::dynamic, 1}, {Role::step, 5}});
+    CHECK(codes(scaler) == Codes{"dynamic-keys-missing"});
+    for (const std::string_view needed : dialect->needed_when_dynamic) {
+      CHECK_THAT(judge(scaler).at(0).message, Catch::Contains(std::string(needed)));
+      scaler.fields.push_back({std::string(needed), {}, Value{Integer{5, {}}, "int"}, nowhere, true});
+    }
+    CHECK(codes(scaler).empty());
+    CHECK(codes(scaler_of(*dialect, {{Role::scale, 1024}, {Role::dynamic, 0}, {Role::step, 5}})).empty());
+  }
+}
+
 TEST_CASE("factors and intervals that cannot work are told, and those that can are not") {
   const auto of = [](Role role, double value) { return codes(scaler_of(torch_state, {{role, value}})); };
   constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();

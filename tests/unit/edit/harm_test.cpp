@@ -64,6 +64,31 @@ TEST_CASE("switching a scaler off by a flag that its class never looks at is tol
           "flag"});
 }
 
+TEST_CASE("switching a scaler on by a flag that its class never looks at is told") {
+  CHECK(harms(corpus + "deepspeed/zero2_static/ckpt/global_step2", {{"dynamic", "true"}}) ==
+        Messages{"dynamic is true, and DeepSpeed's ZeRO loss scaler never moves the scale all the same: its class "
+                 "tells, not this flag"});
+}
+
+TEST_CASE("a static scale is not made dynamic where no load would find what it then asks for") {
+  for (const char* path : {"deepspeed/fused_zero0_static/ckpt/global_step3", "apex/contrib-static/contrib.pt"}) {
+    const Error error = refusal(corpus + path, {{"dynamic", "true"}});
+    CHECK(error.status == Status::refused);
+    CHECK_THAT(error.what(), Catch::Contains("last_overflow_iter, scale_factor, scale_window"));
+    CHECK_THAT(error.hint, Catch::Contains("--force"));
+    CHECK(refusal(corpus + path, {{"scale", "64"}, {"dynamic", "false"}}).status == Status::ok);
+  }
+}
+
+TEST_CASE("a static scale is made dynamic by force, and what a load will miss is told") {
+  EditRequest request;
+  request.action = Assign{{{"dynamic", "true"}}};
+  request.force = true;
+  const EditPlan plan = plan_edit(open_checkpoint(corpus + "apex/contrib-static/contrib.pt", {}), request);
+  REQUIRE(plan.findings.size() == 1);
+  CHECK(plan.findings.front().code == "dynamic-keys-missing");
+}
+
 TEST_CASE("a scale outside its own bounds is told") {
   CHECK(harms(deepspeed, {{"scale", "2"}}).empty());
   CHECK(harms(deepspeed, {{"min_scale", "2^40"}}).size() == 1);
