@@ -54,8 +54,7 @@ std::string DialectKeeper::why_not(std::string_view native, std::optional<Role> 
   return role ? how_it_is_set(dialect_, *role) : fmt::format("{} does not save it.", dialect_.framework);
 }
 
-ScalerState DialectKeeper::loaded(FoundScaler scaler) const {
-  scaler.configuration.clear();  // a run is told anew
+ScalerState DialectKeeper::loaded(const FoundScaler& scaler) const {
   ScalerState state = to_state(scaler);
   state.policy = policy_.name;  // a file may say less: DeepSpeed's unfused optimizer is told by its weights
   if (!policy_.variant_key.empty()) state.params.set(policy_.variant_key, std::string(policy_.variant));
@@ -90,7 +89,13 @@ ScalerState TemplateKeeper::saved(const ScalerState& state) {
 
 CheckpointKeeper::CheckpointKeeper(const Checkpoint& checkpoint, const FoundScaler& scaler,
                                    const rule::PolicySpec& policy, const IntoRequest& request)
-    : DialectKeeper(*scaler.dialect, policy), checkpoint_(checkpoint), scaler_(scaler), request_(request) {}
+    : DialectKeeper(*scaler.dialect, policy),
+      checkpoint_(checkpoint),
+      scaler_(scaler),
+      after_(scaler),
+      request_(request) {
+  after_.configuration.clear();
+}
 
 bool CheckpointKeeper::holds(const rule::ParameterSpec& parameter) const {
   if (is_field(parameter.name)) return false;
@@ -99,20 +104,27 @@ bool CheckpointKeeper::holds(const rule::ParameterSpec& parameter) const {
   return role && scaler_.find(*role) != nullptr;
 }
 
+std::string CheckpointKeeper::why_not(std::string_view native, std::optional<Role> role) const {
+  const bool has_own_reason = !role || role == Role::dynamic || tare::is_told(dialect_, {role, native});
+  if (!has_own_reason && is_static(after_)) {
+    return "The scale there is static: it does not move, and has no use for this.";
+  }
+  return DialectKeeper::why_not(native, role);
+}
+
 ScalerState CheckpointKeeper::saved(const ScalerState& state) {
   EditRequest edit;
   edit.action = Assign{assignments(state, scaler_), request_.align};
   edit.at = request_.at;
   edit.force = request_.force;
   plan_ = plan_edit(checkpoint_, edit);
-  FoundScaler after = scaler_;
   for (const PlannedField& planned : plan_.fields) {
-    if (planned.path != after.path || planned.dialect != after.dialect->name) continue;
-    for (Field& field : after.fields) {
+    if (planned.path != after_.path || planned.dialect != after_.dialect->name) continue;
+    for (Field& field : after_.fields) {
       if (field.name == planned.field) field.value = planned.after;
     }
   }
-  return loaded(after);
+  return loaded(after_);
 }
 
 void tell_of_configuration(Migration& migration, const Dialect& dialect, const Keeper& keeper,

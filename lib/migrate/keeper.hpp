@@ -16,8 +16,8 @@ class DialectKeeper : public Keeper {
   [[nodiscard]] std::string why_not(std::string_view native, std::optional<Role> role) const override;
 
  protected:
-  /// `scaler`, found in the file, as its framework loads it.
-  [[nodiscard]] ScalerState loaded(FoundScaler scaler) const;
+  /// `scaler`, found in the file, as its framework loads it. REQUIRES: no configuration, since a run is told anew.
+  [[nodiscard]] ScalerState loaded(const FoundScaler& scaler) const;
   /// A name that is a field's is not a parameter's: apex.amp has a `loss_scale` of both kinds.
   [[nodiscard]] bool is_field(std::string_view name) const;
 
@@ -46,6 +46,7 @@ class CheckpointKeeper final : public DialectKeeper {
                    const IntoRequest& request);
 
   [[nodiscard]] bool holds(const rule::ParameterSpec& parameter) const override;
+  [[nodiscard]] std::string why_not(std::string_view native, std::optional<Role> role) const override;
   /// Plans the edit that saves it. Throws as plan_edit does.
   [[nodiscard]] ScalerState saved(const ScalerState& state) override;
   /// REQUIRES: `saved` was called.
@@ -54,6 +55,7 @@ class CheckpointKeeper final : public DialectKeeper {
  private:
   const Checkpoint& checkpoint_;
   const FoundScaler& scaler_;
+  FoundScaler after_;  ///< without a configuration: a run is told anew
   const IntoRequest& request_;
   EditPlan plan_;
 };

@@ -64,10 +64,10 @@ class PhaseTransfer {
     }
     const auto reached = clean_steps_to_growth(to_);
     if (reached == wanted) return;
+    const std::string grows =
+        reached ? fmt::format("the next growth comes after {} clean steps", *reached) : "no growth comes";
     phase_.warnings.push_back(
-        fmt::format("the next growth comes after {} clean steps, the source's after {}: {}'s counters "
-                    "cannot say so",
-                    reached ? std::to_string(*reached) : "no number of", *wanted, framework(to_)));
+        fmt::format("{}, the source's after {}: {}'s counters cannot say so", grows, *wanted, framework(to_)));
   }
 
   void set_tracker(std::int64_t fresh, std::int64_t counted) {
@@ -118,8 +118,9 @@ class PhaseTransfer {
       put(to_, role, before);
     }
     const auto reached = overflows_to_backoff(to_);
-    phase_.warnings.push_back(fmt::format("the scale falls at overflow {}, the source's at overflow {}",
-                                          reached ? std::to_string(*reached) : "no number", *wanted));
+    const std::string falls =
+        reached ? fmt::format("the scale falls at overflow {}", *reached) : "the scale never falls";
+    phase_.warnings.push_back(fmt::format("{}, the source's at overflow {}", falls, *wanted));
   }
 
   [[nodiscard]] RunningState fresh_target() const {

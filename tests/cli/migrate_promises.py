@@ -10,6 +10,7 @@ import argparse
 import json
 import pathlib
 import pickle
+import shutil
 import sys
 import tempfile
 import zipfile
@@ -158,6 +159,35 @@ class Promises:
         values = by_source(self.to(torch_file(self.folder / "i.pt", state), "nemo", ".pt", "--set", "hysteresis=3"))
         assert values["hysteresis_tracker"]["fate"] == "lost", values
         assert "misspelt" in values["hysteresis_tracker"]["why"]
+
+    def _copied(self, case):
+        self.number += 1
+        return pathlib.Path(shutil.copytree(self.corpus / case, self.folder / f"copy{self.number}"))
+
+    def a_static_scale_takes_no_state_that_its_load_would_stop_at(self):
+        source = torch_file(self.folder / "k.pt", USUAL)
+        for case, target in (("deepspeed/fused_zero0_static", "ckpt"), ("apex/contrib-static", "contrib.pt")):
+            target = self._copied(case) / target
+            for more in ((), ("--strict",)):
+                refused = self.tare("migrate", source, "--into", target, "--yes", *more)
+                assert refused.code == REFUSED and "last_overflow_iter" in refused.reason, refused
+            static = self.tare("migrate", source, "--into", target, "--yes", "--json", "--set", "dynamic=false")
+            values = by_source(static.json())
+            assert values["scale"]["fate"] == "carried", values
+            assert "static" in values["growth_interval"]["why"] and values["growth_interval"]["fate"] == "lost", values
+            assert static.json()["flags"] is None, static
+            assert self.tare("edit", target, "dynamic=true", "--yes", "--force").code == DONE
+            assert "dynamic-keys-missing" in self.tare("doctor", target).out.decode()
+            assert self.tare("edit", target, "dynamic=false", "--yes").code == DONE
+            assert "dynamic-keys-missing" not in self.tare("doctor", target).out.decode()
+
+    def what_a_static_scale_has_no_use_for_is_lost_for_that_reason(self):
+        source = torch_file(self.folder / "l.pt", USUAL)
+        for case, target in (("deepspeed/zero2_static", "ckpt"), ("mmcv/loss_scaler_static", "epoch_1.pth")):
+            done = self.tare("migrate", source, "--into", self._copied(case) / target, "--yes", "--json")
+            lost = {key: value["why"] for key, value in by_source(done.json()).items() if value["fate"] == "lost"}
+            assert lost.keys() == USUAL.keys() - {"scale"} and all("is static" in why for why in lost.values()), lost
+            assert not any("no number" in warning for warning in done.json()["warnings"]), done
 
     def what_is_alike_passes_strictly(self):
         answer = self.to(torch_file(self.folder / "j.pt", USUAL), "torch")

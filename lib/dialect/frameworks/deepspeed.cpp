@@ -37,8 +37,8 @@ constexpr auto optimizer_keys = std::to_array<std::string_view>({"fp32_groups"})
 
 constexpr auto part_settings = std::to_array<Setting>({
     {Role::growth_tracker, "DeepSpeed counts from last_overflow_step: edit that, or step."},
-    {Role::growth_interval, "A static scale has no window; fp16.loss_scale: 0 in the configuration makes it dynamic."},
-    {Role::growth_factor, "A static scale has no factor; fp16.loss_scale: 0 in the configuration makes it dynamic."},
+    {Role::growth_interval, "A static scale has no window, and a resume keeps it so, whatever fp16.loss_scale says."},
+    {Role::growth_factor, "A static scale has no factor, and a resume keeps it so, whatever fp16.loss_scale says."},
     {Role::last_overflow_step, "A static scale knows no overflows."},
     {Role::backoff_factor, "DeepSpeed divides by scale_factor, which is growth_factor here."},
     {Role::hysteresis, "DeepSpeed's fp16 optimizer without ZeRO has no hysteresis: every overflow backs off."},
@@ -65,12 +65,12 @@ constexpr auto deepspeed_class_names = std::to_array<std::string_view>({"Dynamic
 
 constexpr auto deepspeed_object_settings = std::to_array<Setting>({
     {Role::growth_tracker, "DeepSpeed counts from last_overflow_step: edit that, or step."},
-    {Role::growth_interval, "A static scale has no window; fp16.loss_scale: 0 in the configuration makes it dynamic."},
+    {Role::growth_interval, "A static scale has no window, and a resume keeps it so, whatever fp16.loss_scale says."},
     {Role::backoff_factor, "DeepSpeed divides by scale_factor, which is growth_factor here."},
     {Role::max_scale, "DeepSpeed has no upper bound."},
     {Role::initial_scale, "DeepSpeed takes it from fp16.initial_scale_power in its configuration."},
     {Role::overflow_tracker, "DeepSpeed counts down instead: edit hysteresis_tracker."},
-    {Role::dynamic, "Older releases of DeepSpeed tell by the class: DynamicLossScaler or LossScaler."},
+    {Role::dynamic, "DeepSpeed goes by the class: DynamicLossScaler or LossScaler."},
 });
 
 constexpr auto deepspeed_policies = std::to_array<PolicyUse>({
@@ -80,9 +80,8 @@ constexpr auto deepspeed_policies = std::to_array<PolicyUse>({
     {"cur_iter", "deepspeed", "zero"},
     {"", "deepspeed", "static"},
 });
+// A window and a hysteresis come from the file, where the scale is one that has them: a resume never reads them here.
 constexpr auto deepspeed_each_flag = std::to_array<Flag>({
-    {Role::growth_interval, "\"loss_scale_window\": "},
-    {Role::hysteresis, "\"hysteresis\": "},
     {Role::min_scale, "\"min_loss_scale\": "},
 });
 constexpr Flags deepspeed_flags{"\"fp16\": {", ", ", "}", deepspeed_each_flag};
