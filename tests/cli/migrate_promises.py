@@ -189,6 +189,16 @@ class Promises:
             assert lost.keys() == USUAL.keys() - {"scale"} and all("is static" in why for why in lost.values()), lost
             assert not any("no number" in warning for warning in done.json()["warnings"]), done
 
+    def a_floor_that_jmp_does_not_keep_is_lost(self):
+        source = self.folder / "m.json"
+        source.write_text(json.dumps({"schema": "tare.state/1", "policy": "jmp",
+                                      "params": {"period": 10, "factor": 2.0, "min_loss_scale": 128.0},
+                                      "fields": {"loss_scale": 4096.0, "counter": 3}}))
+        answer = self.to(source, "jmp", ".npz")
+        assert by_source(answer)["min_loss_scale"]["fate"] == "lost"
+        assert answer["flags"] == "DynamicLossScale(..., period=10)", answer["flags"]
+        assert answer["divergence"] is not None and answer["usual_divergence"] is None, answer
+
     def what_is_alike_passes_strictly(self):
         answer = self.to(torch_file(self.folder / "j.pt", USUAL), "torch")
         assert answer["divergence"] is None

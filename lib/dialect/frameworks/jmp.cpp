@@ -27,7 +27,7 @@ constexpr auto jmp_settings = std::to_array<Setting>({
     {Role::growth_interval, "jmp takes it from DynamicLossScale(period=...), 2000 by default."},
     {Role::growth_factor, "jmp takes it from DynamicLossScale(factor=...), 2 by default."},
     {Role::backoff_factor, "jmp divides by the factor by which it grows."},
-    {Role::min_scale, "jmp takes it from DynamicLossScale(min_loss_scale=...), 1 by default."},
+    {Role::min_scale, "jmp goes down to 1: any tree_map, and so each jitted step, sets min_loss_scale to that."},
     {Role::max_scale, "jmp has no upper bound: the scale grows while it stays finite."},
     {Role::hysteresis, "jmp has no hysteresis: every overflow backs off."},
     {Role::hysteresis_tracker, "jmp has no hysteresis: every overflow backs off."},
@@ -41,7 +41,6 @@ constexpr auto jmp_policies = std::to_array<PolicyUse>({
 constexpr auto jmp_each_flag = std::to_array<Flag>({
     {Role::growth_interval, "period="},
     {Role::growth_factor, "factor="},
-    {Role::min_scale, "min_loss_scale="},
 });
 constexpr Flags jmp_flags{"DynamicLossScale(..., ", ", ", ")", jmp_each_flag};
 constexpr auto jmp_empty_at = std::to_array<EmptyAt>({
