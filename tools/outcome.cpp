@@ -8,13 +8,15 @@
 
 #include "lib/base/distant_files.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/no_rule.hpp"
 #include "lib/base/text.hpp"
 #include "tools/exit_code.hpp"
 
 namespace {
 
-int exit_code(tare::Status status) {
-  switch (status) {
+int exit_code(const tare::Error& error) {
+  if (dynamic_cast<const tare::NoRule*>(&error) != nullptr) return exit_refused;
+  switch (error.status) {
     case tare::Status::invalid_argument:
       return exit_usage;
     case tare::Status::refused:
@@ -35,7 +37,7 @@ int told_outcome(const Terminal& terminal, const std::function<int()>& verb) {
   } catch (const tare::Error& error) {
     terminal.say(fmt::format("tare: {}", tare::escaped(error.what())));
     if (!error.hint.empty()) terminal.say(fmt::format("hint: {}", tare::escaped(error.hint)));
-    return exit_code(error.status);
+    return exit_code(error);
   } catch (const std::bad_alloc&) {
     terminal.say("tare: out of memory");
   } catch (const std::exception& error) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "lib/base/module.hpp"
+#include "lib/base/no_rule.hpp"
 
 namespace tare {
 
@@ -14,6 +15,8 @@ auto naming(const std::string& file, const Work& work) -> decltype(work()) {
     return work();
   } catch (const NoLoader&) {
     throw;
+  } catch (const NoRule& error) {
+    throw NoRule(with_name(file, error));
   } catch (const Error& error) {
     throw with_name(file, error);
   }

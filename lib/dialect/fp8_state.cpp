@@ -6,6 +6,7 @@
 #include <array>
 
 #include "lib/base/error.hpp"
+#include "lib/base/no_rule.hpp"
 #include "lib/base/text.hpp"
 #include "lib/base/whole_number.hpp"
 #include "lib/dialect/fp8_slots.hpp"
@@ -39,7 +40,7 @@ std::string text_of(const Field& field) {
 const Fp8PolicySpec& fp8_policy_of(const FoundScaler& layer) {
   const std::string_view policy = layer.dialect->fp8.policy;
   if (!policy.empty()) return require_fp8_policy(policy);
-  throw Error(Status::unsupported, fmt::format("no policy runs the state of {}", layer.dialect->framework));
+  throw NoRule(fmt::format("no policy runs the state of {}", layer.dialect->framework), "");
 }
 
 void take_recipe(Fp8Set& set, const FoundScaler& layer) {
@@ -60,8 +61,7 @@ Dtype format_of(const Fp8Slot& slot, const std::string& name) {
     if (slot.format_max == fp8_largest(format)) return format;
   }
   if (slot.format_max < fp8_largest(Dtype::f16)) return Dtype::f8_e4m3fn;
-  throw Error(
-      Status::unsupported,
+  throw NoRule(
       fmt::format("{} is scaled to a type whose largest number is {}: slots are of e4m3, e5m2, f16, bf16 or f32", name,
                   float_text(slot.format_max)),
       "choose other layers with --layer");

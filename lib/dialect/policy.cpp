@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lib/base/error.hpp"
+#include "lib/base/no_rule.hpp"
 #include "lib/dialect/frameworks/tare.hpp"
 #include "lib/dialect/state_value.hpp"
 #include "lib/state/policy_state.hpp"
@@ -30,10 +31,7 @@ const PolicyUse& policy_of(const FoundScaler& scaler) {
   for (const PolicyUse& use : dialect.policies) {
     if ((use.having.empty() || has(scaler, use.having)) && says(scaler, use)) return use;
   }
-  const auto& [why, instead] = dialect.no_policy;
-  const std::string problem = fmt::format("no policy runs a state of dialect \"{}\"", dialect.name);
-  if (why.empty()) throw Error(Status::unsupported, problem, "tare_policies lists those that run");
-  throw Error(Status::unsupported, fmt::format("{}: {}", problem, why), std::string(instead));
+  refuse_without_policy(dialect);
 }
 
 /// Whether the policy calls something by that very name.
@@ -81,6 +79,13 @@ const Field* twin_of(const FoundScaler& scaler, const Field& field) {
 }
 
 }  // namespace
+
+void refuse_without_policy(const Dialect& dialect) {
+  const auto& [why, instead] = dialect.no_policy;
+  const std::string problem = fmt::format("no policy runs a state of dialect \"{}\"", dialect.name);
+  if (why.empty()) throw NoRule(problem, "tare_policies lists those that run");
+  throw NoRule(fmt::format("{}: {}", problem, why), std::string(instead));
+}
 
 std::optional<std::string> unknown_policy(const FoundScaler& scaler) {
   const Field* policy = is_own(scaler) ? scaler.find(std::string_view(own_policy_field)) : nullptr;

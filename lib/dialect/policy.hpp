@@ -10,10 +10,12 @@
 
 namespace tare {
 
+/// Says that no policy runs such states, why, and what to do instead. Throws NoRule.
+[[noreturn]] void refuse_without_policy(const Dialect& dialect);
+
 /// The state under its policy's own names, values exact, with what the configuration that was saved with it says of the
 /// parameters; what the policy has no place for is kept in `other`. Nothing is made up: what the checkpoint does not
-/// hold is not in it. Throws `unsupported` where no policy runs that dialect's
-/// state.
+/// hold is not in it. Throws NoRule where no policy runs that dialect's state.
 ScalerState to_state(const FoundScaler& scaler);
 
 /// Of a state of tare's own: its policy's name, where this tare does not know it.

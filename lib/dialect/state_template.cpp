@@ -1,12 +1,15 @@
 #include "lib/dialect/state_template.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 
 #include "lib/base/error.hpp"
+#include "lib/dialect/policy.hpp"
+#include "lib/state/policy_named.hpp"
 #include "lib/state/policy_value.hpp"
 
 namespace tare {
@@ -64,28 +67,54 @@ Document at_path(std::string_view path, Document inner) {
   return inner;
 }
 
-}  // namespace
-
-const StateTemplate& template_for(std::string_view name, std::string_view path) {
-  std::string names, endings;
+/// Why none is made for what is called so: a framework's, a policy's, or nobody's name.
+[[noreturn]] void refuse_new_file(std::string_view name) {
   for (const Dialect* dialect : dialects()) {
-    for (const StateTemplate& form : dialect->templates) {
-      names += (names.empty() ? "" : ", ") + std::string(form.name);
-      const bool is_policy = form.policy == name && dialect->name == name;  // not of another's that runs by that rule
-      if (form.name != name && !is_policy) continue;
-      if (has_word(form.endings, ending_of(path))) return form;
-      if (endings.empty()) endings = form.endings;
+    if (dialect->name != name) continue;
+    if (dialect->policies.empty() && !dialect->no_policy.why.empty()) refuse_without_policy(*dialect);
+    if (!dialect->never_alone.empty()) {
+      throw Error(Status::refused, std::string(dialect->never_alone), "use --into with a checkpoint of it");
     }
   }
-  if (!endings.empty()) {
-    throw Error(Status::refused, fmt::format("{}: no file of {} ends like that", path, name),
-                fmt::format("these do: {}; .json and .h5 hold a state for tare itself", endings));
+  if (policy_named(name) != nullptr) {
+    throw Error(Status::refused, fmt::format("no framework keeps a state of policy \"{}\" in a file of its own", name),
+                "-o STATE.json or .h5 writes it for tare");
   }
+  throw Error(Status::invalid_argument, fmt::format("there is no framework \"{}\"", name),
+              fmt::format("there are: {}", fmt::join(template_names(), ", ")));
+}
+
+}  // namespace
+
+std::set<std::string_view> template_names() {
+  std::set<std::string_view> names;
   for (const Dialect* dialect : dialects()) {
-    if (dialect->name != name || dialect->never_alone.empty()) continue;
-    throw Error(Status::refused, std::string(dialect->never_alone), "use --into with a checkpoint of it");
+    for (const StateTemplate& form : dialect->templates) names.insert(form.name);
   }
-  throw Error(Status::invalid_argument, fmt::format("there is no framework \"{}\"", name), "there are: " + names);
+  return names;
+}
+
+std::vector<const StateTemplate*> templates_of(std::string_view name) {
+  std::vector<const StateTemplate*> forms;
+  for (const Dialect* dialect : dialects()) {
+    for (const StateTemplate& form : dialect->templates) {
+      const bool is_policy = form.policy == name && dialect->name == name;  // not of another's that runs by that rule
+      if (form.name == name || is_policy) forms.push_back(&form);
+    }
+  }
+  if (forms.empty()) refuse_new_file(name);
+  return forms;
+}
+
+const StateTemplate& template_for(std::string_view name, std::string_view path) {
+  const std::vector<const StateTemplate*> forms = templates_of(name);
+  for (const StateTemplate* form : forms) {
+    if (has_word(form->endings, ending_of(path))) return *form;
+  }
+  std::set<std::string_view> endings;
+  for (const StateTemplate* form : forms) endings.insert(form->endings);
+  throw Error(Status::refused, fmt::format("{}: no file of {} ends like that", path, name),
+              fmt::format("these do: {}; .json and .h5 hold a state for tare itself", fmt::join(endings, " ")));
 }
 
 bool holds(const StateTemplate& form, std::string_view native) {

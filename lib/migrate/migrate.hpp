@@ -42,7 +42,7 @@ using OpenSource = std::function<Checkpoint(const std::string& path)>;
 
 /// The state that `path` holds: one of tare's own state files (JSON, HDF5), or the scaler of a checkpoint, where there
 /// are several the one that is chosen. Throws what `open` and
-/// choosing throw, `unsupported` for a state that no rule runs, and `invalid_argument` for a framework that is none,
+/// choosing throw, NoRule for a state that no rule runs, and `invalid_argument` for a framework that is none,
 /// before anything is read. Findings are those of a state file alone.
 LoadedState migration_source(const std::string& path, const SourceChoice& choice, const OpenSource& open);
 
@@ -79,8 +79,8 @@ struct NewFilePlan {
 };
 
 /// A file that holds the state alone, as `framework` ("torch", "deepspeed fused" ...) would write it, named `path`; by
-/// the endings .json and .h5 a state of tare's own under that framework's policy; of a policy of FP8 there are those
-/// alone. Nothing is written. Throws as convert, convert_fp8 and template_for do.
+/// the endings .json and .h5 a state of tare's own under the policy that goes on with such a file; of a policy of FP8
+/// there are those alone. Nothing is written. Throws as convert, convert_fp8 and template_for do.
 NewFilePlan plan_new_file(const ScalerState& source, const std::string& framework, const std::string& path,
                           const StateSection& given);
 

@@ -7,6 +7,7 @@
 #include "lib/migrate/migrate.hpp"
 #include "lib/state/fp8_convert.hpp"
 #include "lib/state/fp8_policy.hpp"
+#include "lib/state/policy_named.hpp"
 #include "lib/state/policy_value.hpp"
 
 namespace tare {
@@ -16,11 +17,13 @@ bool is_own_format(const std::string& path) {
   return path.ends_with(".json") || is_hdf5_name(path);
 }
 
-/// "megatron" names a policy by its usual variant, "deepspeed fused" the variant too.
+/// "megatron" and "deepspeed fused" name policies; InternEvo has none, and its scaler runs by ColossalAI's.
 ConversionTarget target_of(const std::string& framework, const StateSection& given) {
-  const std::size_t space = framework.find(' ');
-  if (space == framework.npos) return {framework, {}, given};
-  return {framework.substr(0, space), framework.substr(space + 1), given};
+  if (const rule::PolicySpec* spec = policy_named(framework)) {
+    return {std::string(spec->name), std::string(spec->variant), given};
+  }
+  const StateTemplate& form = *templates_of(framework).front();
+  return {std::string(form.policy), std::string(form.variant), given};
 }
 
 std::string stem_of(const std::string& path) {

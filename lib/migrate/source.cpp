@@ -6,16 +6,17 @@
 #include <set>
 #include <span>
 
-#include "kernels/rule/policy.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/naming.hpp"
 #include "lib/checkpoint/choose.hpp"
 #include "lib/checkpoint/plain_states.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/dialect/policy.hpp"
+#include "lib/dialect/state_template.hpp"
 #include "lib/migrate/fp8_into.hpp"
 #include "lib/migrate/migrate.hpp"
 #include "lib/state/fp8_policy.hpp"
+#include "lib/state/policy_named.hpp"
 
 namespace tare {
 namespace {
@@ -47,15 +48,10 @@ constexpr auto keepers_of_torch = std::to_array<std::string_view>(
 
 /// Frameworks by the names that states migrate to.
 void require_framework(const std::string& name) {
-  const std::size_t space = std::min(name.find(' '), name.size());
-  const std::string variant = name.substr(std::min(space + 1, name.size()));
-  if (find_fp8_policy(name) != nullptr || rule::find_policy(name.substr(0, space), variant) != nullptr) return;
-  std::set<std::string_view> known;
-  for (const Dialect* dialect : dialects()) {
-    if (dialect->name == name) return;
-    for (const StateTemplate& form : dialect->templates) known.insert(form.name);
-  }
-  if (known.contains(name)) return;
+  if (find_fp8_policy(name) != nullptr || policy_named(name) != nullptr) return;
+  const auto is_it = [&](const Dialect* dialect) { return dialect->name == name && dialect->kind == "loss_scale"; };
+  const std::set<std::string_view> known = template_names();
+  if (known.contains(name) || std::ranges::any_of(dialects(), is_it)) return;
   if (std::ranges::find(keepers_of_torch, name) != keepers_of_torch.end()) {
     throw Error(Status::invalid_argument, fmt::format("'{}' is no framework that a state could migrate to", name),
                 "what it keeps is torch's: --to torch writes that state, --into puts it into a checkpoint");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lib/base/error.hpp"
+#include "lib/base/no_rule.hpp"
 #include "lib/base/text.hpp"
 #include "lib/state/policy_state.hpp"
 #include "lib/state/policy_value.hpp"
@@ -25,9 +26,8 @@ ConversionSource::ConversionSource(const ScalerState& state, const rule::PolicyS
   if (policy_ == nullptr) start_from(stored_);  // throws, and says why
   for (const rule::PolicySpec* one : {policy_, &target_policy_}) {
     if (one->driver != rule::Driver::statistics) continue;
-    throw Error(Status::unsupported,
-                fmt::format("policy \"{}\" follows statistics of gradients, not overflows", one->name),
-                "no other policy's state says the same");
+    throw NoRule(fmt::format("policy \"{}\" follows statistics of gradients, not overflows", one->name),
+                 "no other policy's state says the same");
   }
   give(target.given);
   take_existing(target.existing);

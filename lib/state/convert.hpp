@@ -79,8 +79,8 @@ struct ConversionTarget {
   Keeper* keeper = nullptr;  ///< null: all of a state is kept, as in tare's own files
 };
 
-/// Throws `unsupported` for a policy that no rule runs, or one that follows statistics; `invalid_argument` for an
-/// unknown target or a given key that neither side knows; `mismatch` for values that do not fit; and what the keeper
+/// Throws `unsupported` for a policy that no rule runs, NoRule for one that follows statistics; `invalid_argument` for
+/// an unknown target or a given key that neither side knows; `mismatch` for values that do not fit; and what the keeper
 /// throws.
 Conversion convert(const ScalerState& source, const ConversionTarget& target);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lib/base/error.hpp"
+#include "lib/base/no_rule.hpp"
 #include "lib/base/text.hpp"
 #include "lib/state/fp8_set.hpp"
 
@@ -51,8 +52,8 @@ std::string field_key(const Fp8PolicySpec& spec, std::initializer_list<Fp8Array>
 const Fp8PolicySpec& require_of_tensors(std::string_view policy) {
   const Fp8PolicySpec& spec = require_fp8_policy(policy);
   if (spec.rule != Rule::fp8_lm) return spec;
-  throw Error(Status::unsupported, "policy \"fp8_lm\" keeps a factor of its gradients (mu), and no tensor's scale",
-              "Start its slots anew: tare_fp8_create.");
+  throw NoRule("policy \"fp8_lm\" keeps a factor of its gradients (mu), and no tensor's scale",
+               "Start its slots anew: tare_fp8_create.");
 }
 
 class Fp8Converter {

@@ -124,9 +124,46 @@ def flags(tare, corpus):
             answer = tare("migrate", source, "--to", framework, "-o", pathlib.Path(scratch) / name, "--force", "--json").json()
             yield f"flags of {framework}", None if answer["flags"] == wanted else f"{answer['flags']!r}"
     for case in ("tensorflow/saver_contrib", "mindformers/common_json"):
-        refused = tare("migrate", corpus / case, "--to", "torch", "-o", "new.pt", "--dry-run")
-        is_told = refused.code == FAILED and "no policy runs" in refused.reason and "carry the scale by hand" in refused.reason
-        yield f"from {case}", None if is_told else str(refused)
+        for way in (("--to", "torch", "-o", "new.pt", "--dry-run"), ("--into", source, "--dry-run")):
+            refused = tare("migrate", corpus / case, *way)
+            yield f"from {case}, {way[0]}", None if is_without_rule(refused) else str(refused)
+        into = tare("migrate", source, "--into", corpus / case, "--dry-run")
+        saved = tare("inspect", corpus / case, "--save", "new.json")
+        yield f"into {case}", None if is_without_rule(into) else str(into)
+        yield f"{case} saved", None if is_without_rule(saved) else str(saved)
+
+
+def is_without_rule(answer):
+    """Nothing is wrong with such a checkpoint: it was understood, and is refused."""
+    return answer.code == REFUSED and "no policy runs" in answer.reason and "carry the scale by hand" in answer.reason
+
+
+def names(tare, corpus):
+    """--to says of every name what is true: what is listed is made, as a state for tare itself, too, and listed once; of
+    what is not made there is the reason, and not that nobody knows it."""
+    source = corpus / "torch/scaler-file-t2.15/scaler.pt"
+
+    def to(framework, file):
+        return tare("migrate", source, "--to", framework, "-o", file, "--dry-run")
+    unknown = to("nobody", "new.pt")
+    listed = unknown.reason.split("loss scalers migrate to: ")[1].split(";")[0].split(", ")
+    again = to("nobody fused", "new.pt").reason.split("loss scalers migrate to: ")[1].split(";")[0].split(", ")
+    yield "--to nobody", None if unknown.code == USAGE and listed == again == sorted(set(listed)) else str(unknown)
+    for framework in listed:
+        made = to(framework, "new.json")
+        yield f"--to {framework}, for tare", None if made.code == DONE else str(made)
+    yield "--to internevo", None if "internevo" in listed and "mmcv" in listed else f"{listed}"
+    for framework, why in (("tf_contrib", "no policy runs"), ("metaseq", "no policy runs"), ("keras", "--into")):
+        for file in ("new.pt",) if framework == "keras" else ("new.pt", "new.json"):
+            refused = to(framework, file)
+            yield f"--to {framework} -o {file}", None if refused.code == REFUSED and why in refused.reason else str(refused)
+    for policy in ("constant", "deepspeed static"):
+        refused = to(policy, "new.pt")
+        yield f"--to {policy}", None if refused.code == REFUSED and "for tare" in refused.reason else str(refused)
+    endings = to("jmp", "new.pt")
+    yield "the endings of jmp", None if endings.code == REFUSED and ".msgpack .npz" in endings.reason else str(endings)
+    statistics = to("layerwise", "new.json")
+    yield "--to layerwise", None if statistics.code == REFUSED and "statistics" in statistics.reason else str(statistics)
 
 
 def fillings(tare, corpus):
@@ -157,7 +194,8 @@ def main():
     ask.add_argument("--corpus", type=pathlib.Path, required=True)
     options = ask.parse_args()
     tare = Tare(options.tare)
-    results = [*renames(tare, options.corpus), *fillings(tare, options.corpus), *flags(tare, options.corpus)]
+    results = [*renames(tare, options.corpus), *fillings(tare, options.corpus), *flags(tare, options.corpus),
+               *names(tare, options.corpus)]
     failed = [(what, problem) for what, problem in results if problem is not None]
     for what, problem in failed:
         print(f"falls short: {what}: {problem}", flush=True)
