@@ -1,8 +1,11 @@
 """Scalers, lists of gradients, FP8 slots and states through the package; buffers of all kinds."""
 import array
+import ast
 import copy
 import ctypes
 import gc
+import importlib
+import inspect
 import math
 import pickle
 import subprocess
@@ -439,6 +442,15 @@ class Import(unittest.TestCase):
         with self.assertRaises(AttributeError):
             tare.nothing
         self.assertEqual(scalers.Scaler, tare.Scaler)
+
+    def test_what_the_package_lists_its_modules_list_too_and_checkers_of_types_see(self):
+        for module, names in tare._WHERE.items():
+            listed = getattr(importlib.import_module(f"tare.{module}"), "__all__", names.split())
+            self.assertEqual(sorted(listed), sorted(names.split()), module)
+        tree = ast.parse(inspect.getsource(tare))
+        seen = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level
+                for alias in node.names}
+        self.assertEqual(seen, set(tare.__all__))
 
 
 if __name__ == "__main__":

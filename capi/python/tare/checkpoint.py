@@ -151,5 +151,5 @@ def policies() -> Answer:
     return answer_of(_library.text("policies"))
 
 
-__all__ = ["attest", "diff", "doctor", "edit", "history", "inspect", "migrate", "policies", "simulate", "timeline",
+__all__ = ["attest", "diff", "doctor", "edit", "history", "inspect", "ls", "migrate", "policies", "simulate", "timeline",
            "trace", "undo"]
