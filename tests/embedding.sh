@@ -61,4 +61,8 @@ export PKG_CONFIG_PATH
 cc "$work/consumer/program.c" $(pkg-config --cflags --libs tare) -o "$work/by_pkg_config"
 runs "$work/by_pkg_config"
 echo "pkg-config, libtare.a: ok"
+
+cc "$work/consumer/program.c" -I"$work/prefix/include" "$library" -lstdc++ -lm -ldl -lpthread -o "$work/by_hand"  # as README.md says
+runs "$work/by_hand"
+echo "by hand, libtare.a: ok"
 echo "embedding: ok"
