@@ -17,15 +17,33 @@ namespace {
 /// More overflows than any hysteresis asks for.
 constexpr int most_overflows = 16;
 /// A tracker of -1 stands for one clean step more: the migration from rules that need window + 1 makes it.
-constexpr double least_growth_tracker = -1;
+constexpr std::int64_t least_growth_tracker = -1;
 
-std::optional<double> known(const FoundScaler& scaler, Role role) {
+/// A counter as it is stored; null where there is none. Doubles would round it from 2^53 on.
+const Value* counted(const FoundScaler& scaler, Role role) {
   const Value* value = scaler.known(role);
-  return value == nullptr || value->number() == nullptr ? std::nullopt : std::optional(value->as_double());
+  return value == nullptr ? nullptr : value->number();
+}
+
+Value whole(std::int64_t number) {
+  return {Integer{number, {}}, "int"};
+}
+
+bool is_less(const Value& a, const Value& b) {
+  const auto* one = std::get_if<Integer>(&a.data);
+  const auto* other = std::get_if<Integer>(&b.data);
+  if (one == nullptr || other == nullptr || one->is_big() || other->is_big()) return a.as_double() < b.as_double();
+  return one->value < other->value;
+}
+
+std::string counted_as(const Value& number) {
+  const auto* integer = std::get_if<Integer>(&number.data);
+  return integer == nullptr ? fmt::format("{}", number.as_double()) : integer->text();
 }
 
 std::optional<RunningState> running(const FoundScaler& scaler) {
-  if (scaler.dialect->policies.empty() || is_static(scaler) || !known(scaler, Role::scale)) return std::nullopt;
+  if (scaler.dialect->policies.empty() || is_static(scaler) || counted(scaler, Role::scale) == nullptr)
+    return std::nullopt;
   try {
     return start_from(to_state(scaler));
   } catch (const Error&) {
@@ -53,21 +71,26 @@ std::optional<std::string> out_of_reach(const FoundScaler& scaler) {
   const auto never = [&](const std::string& what) {
     return fmt::format("{}: {} never leaves it so", what, scaler.dialect->framework);
   };
-  const auto step = known(scaler, Role::step);
-  const auto last = known(scaler, Role::last_overflow_step);
-  const auto growth = known(scaler, Role::growth_tracker);
-  const auto left = known(scaler, Role::hysteresis_tracker);
-  const auto all = known(scaler, Role::hysteresis);
-  const auto seen = known(scaler, Role::overflow_tracker);
-  if (step && *step < 0) return never(fmt::format("step is {}: below 0", *step));
-  if (step && last && *last > *step) {
-    return never(fmt::format("last_overflow_step {} lies ahead of step {}", *last, *step));
+  const Value* step = counted(scaler, Role::step);
+  const Value* last = counted(scaler, Role::last_overflow_step);
+  const Value* growth = counted(scaler, Role::growth_tracker);
+  const Value* left = counted(scaler, Role::hysteresis_tracker);
+  const Value* all = counted(scaler, Role::hysteresis);
+  const Value* seen = counted(scaler, Role::overflow_tracker);
+  if (step && is_less(*step, whole(0))) return never(fmt::format("step is {}: below 0", counted_as(*step)));
+  if (step && last && is_less(*step, *last)) {
+    return never(fmt::format("last_overflow_step {} lies ahead of step {}", counted_as(*last), counted_as(*step)));
   }
-  if (growth && *growth < least_growth_tracker) return never(fmt::format("growth_tracker is {}: below 0", *growth));
-  if (left && all && *left > *all) {
-    return never(fmt::format("hysteresis_tracker {} is greater than the hysteresis {}", *left, *all));
+  if (growth && is_less(*growth, whole(least_growth_tracker))) {
+    return never(fmt::format("growth_tracker is {}: below 0", counted_as(*growth)));
   }
-  if (seen && *seen < 0) return never(fmt::format("overflow_tracker is {}: below 0", *seen));
+  if (left && all && is_less(*all, *left)) {
+    return never(
+        fmt::format("hysteresis_tracker {} is greater than the hysteresis {}", counted_as(*left), counted_as(*all)));
+  }
+  if (seen && is_less(*seen, whole(0))) {
+    return never(fmt::format("overflow_tracker is {}: below 0", counted_as(*seen)));
+  }
   return std::nullopt;
 }
 

@@ -1,5 +1,7 @@
 // What a state is about to do, and what no rule leaves behind.
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "lib/dialect/found.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
@@ -91,4 +93,22 @@ TEST_CASE("counters that no rule leaves are told") {
   CHECK(apex(5, 6) == Codes{"counter-out-of-reach"});
   CHECK(apex(-1, -2) == Codes{"counter-out-of-reach"});
   CHECK(apex(5, 4).empty());
+}
+
+TEST_CASE("counters beyond what doubles tell apart are compared and told as they are stored") {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  FoundScaler ahead = deepspeed(1024, 2);
+  const auto put = [&](Role role, std::int64_t counter) {
+    const auto field = std::ranges::find(ahead.fields, std::optional(role), &Field::role);
+    field->value = Value{Integer{counter, {}}, "int"};
+  };
+  put(Role::step, most - 1);
+  put(Role::last_overflow_step, most);
+  REQUIRE(codes(ahead) == Codes{"counter-out-of-reach"});
+  CHECK(judge_next(ahead)[0].message.starts_with(
+      "last_overflow_step 9223372036854775807 lies ahead of step 9223372036854775806: "));
+  put(Role::step, most);
+  CHECK(codes(ahead).empty());
+  put(Role::step, -most);
+  CHECK(judge_next(ahead)[0].message.starts_with("step is -9223372036854775807: below 0"));
 }
