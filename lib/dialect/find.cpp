@@ -11,6 +11,7 @@
 #include "lib/base/seen_hashes.hpp"
 #include "lib/dialect/configuration.hpp"
 #include "lib/dialect/place.hpp"
+#include "lib/dialect/resume.hpp"
 #include "lib/dialect/telltales.hpp"
 #include "lib/dialect/trainer.hpp"
 #include "lib/dialect/walk.hpp"
@@ -171,6 +172,7 @@ class Finder {
     const KnownPlace place = place_of(scaler, file_, tree_);
     scaler.place = place.trainer;
     scaler.authority = place.authority;
+    scaler.growth_of_release = growth_of_release(tree_, *scaler.dialect);
     scaler.configuration = configuration_of(scaler, walk_, walk_.current(), tree_, file_);
     if (on_found_) on_found_(scaler);
     found_.push_back(std::move(scaler));

@@ -45,6 +45,8 @@ struct FoundScaler {
   std::vector<std::string> also_at;  ///< other paths to the very same one
   std::string_view place;            ///< who keeps it there: "Lightning 2.1 or newer"; empty where nothing tells
   Authority authority = Authority::unknown;
+  /// Where releases of its framework grow it otherwise, and the file tells which one saved it: how that one does.
+  std::optional<Growth> growth_of_release = {};
   NodeId node = nowhere;
   Boxed<std::string> in_file = {};             ///< FP8 state: whose path other files of the checkpoint have, too
   std::vector<Field> fields;                   ///< in file order
@@ -106,6 +108,10 @@ bool is_static(const FoundScaler& scaler);
 std::optional<std::string> why_load_stops(const FoundScaler& scaler);
 
 GrowthOutlook growth_outlook(const FoundScaler& scaler);
+
+/// Where releases of its framework grow it otherwise than its rule here, and one of them saved it or nothing tells
+/// which one did: a sentence.
+std::optional<std::string> grows_otherwise(const FoundScaler& scaler);
 
 /// What is plainly sick about the state; warnings, with the path set.
 std::vector<Finding> judge(const FoundScaler& scaler);

@@ -69,13 +69,16 @@ GrowthOutlook by_steps(const FoundScaler& scaler) {
   if (!step || !last || !interval || *interval < 1) return {};
   const std::int64_t plain = until_multiple(*step - *last, *interval, 0);
   const std::int64_t later = until_multiple(*step - *last, *interval, 1);
-  switch (scaler.dialect->growth) {
+  const std::string_view last_plain = scaler.dialect->plain_modulo_until;
+  const bool is_same_in_all = scaler.dialect->growth != Growth::modulo_either;
+  switch (scaler.growth_of_release.value_or(scaler.dialect->growth)) {
     case Growth::modulo:
-      return {plain, steps_text(plain)};
+      return {plain, is_same_in_all ? steps_text(plain)
+                                    : fmt::format("{} ({} after {})", steps_text(plain), later, last_plain)};
     case Growth::modulo_after_one:
       return {later, steps_text(later)};
     default:
-      return {later, fmt::format("{} ({} up to {})", steps_text(later), plain, scaler.dialect->plain_modulo_until)};
+      return {later, fmt::format("{} ({} up to {})", steps_text(later), plain, last_plain)};
   }
 }
 
@@ -118,6 +121,17 @@ GrowthOutlook growth_outlook(const FoundScaler& scaler) {
       break;
   }
   return {};
+}
+
+std::optional<std::string> grows_otherwise(const FoundScaler& scaler) {
+  const bool is_as_here = scaler.growth_of_release == Growth::modulo_after_one;
+  if (scaler.dialect->growth != Growth::modulo_either || is_as_here) return std::nullopt;
+  if (is_static(scaler) || scaler.find(Role::last_overflow_step) == nullptr) return std::nullopt;
+  const std::string_view last = scaler.dialect->plain_modulo_until;
+  const std::string who = scaler.growth_of_release
+                              ? fmt::format("saved by {} or an older release, where", last)
+                              : fmt::format("nothing tells which release saved it, and up to {}", last);
+  return who + " the first growth after the start or an overflow comes one clean step earlier than is told here";
 }
 
 }  // namespace tare

@@ -137,4 +137,15 @@ std::vector<Finding> told_of_resumes(std::span<const SeenTrainer> seen, bool has
   return findings;
 }
 
+std::optional<Growth> growth_of_release(const Tree& tree, const Dialect& dialect) {
+  if (dialect.growth != Growth::modulo_either) return std::nullopt;
+  const std::string_view last = dialect.plain_modulo_until;  // "DeepSpeed 0.17.0"
+  for (const Trainer* trainer : trainers()) {
+    if (trainer->dialect != dialect.name) continue;
+    const auto is_plain = release_is_in(version_of(tree, *trainer), {}, last.substr(last.rfind(' ') + 1));
+    if (is_plain) return *is_plain ? Growth::modulo : Growth::modulo_after_one;
+  }
+  return std::nullopt;
+}
+
 }  // namespace tare

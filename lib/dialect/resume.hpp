@@ -1,6 +1,7 @@
 // What a resume of this trainer and release will do with the state: the trainers' tables, applied to a checkpoint.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,5 +25,9 @@ std::vector<SeenTrainer> trainers_of(const Tree& tree, const FileContext& file, 
 /// Notes `resume`: for each trainer the rows of its table that apply. `seen` is that of all files of a checkpoint;
 /// `has_scaler`, whether any of them holds one.
 std::vector<Finding> told_of_resumes(std::span<const SeenTrainer> seen, bool has_scaler);
+
+/// How the release that saved the file grows a scale of that dialect, where releases differ and the file tells which it
+/// was.
+std::optional<Growth> growth_of_release(const Tree& tree, const Dialect& dialect);
 
 }  // namespace tare

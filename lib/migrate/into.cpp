@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lib/base/error.hpp"
@@ -62,6 +64,9 @@ IntoPlan plan_migration(const ScalerState& source, const Checkpoint& into, const
                                 &keeper};
   IntoPlan plan{{convert(source, target), {}}, {}};
   tell_of_configuration(plan.migration, *scaler.dialect, keeper, before.params);
+  if (auto otherwise = grows_otherwise(scaler)) {
+    plan.migration.conversion.warnings.push_back(fmt::format("{}: {}", into.resolved, *otherwise));
+  }
   plan.edit = std::move(keeper.plan());
   return plan;
 }

@@ -41,9 +41,9 @@ struct SourceChoice {
 using OpenSource = std::function<Checkpoint(const std::string& path)>;
 
 /// The state that `path` holds: one of tare's own state files (JSON, HDF5), or the scaler of a checkpoint, where there
-/// are several the one that is chosen. Throws what `open` and
-/// choosing throw, NoRule for a state that no rule runs, and `invalid_argument` for a framework that is none,
-/// before anything is read. Findings are those of a state file alone.
+/// are several the one that is chosen. Throws what `open` and choosing throw, NoRule for a state that no rule runs, and
+/// `invalid_argument` for a framework that is none, before anything is read. Findings are those of a state file, or
+/// that the release which saved the scaler grows it otherwise than its rule here.
 LoadedState migration_source(const std::string& path, const SourceChoice& choice, const OpenSource& open);
 
 /// Parts of modules' paths ("decoder.layers"), and what the other checkpoint has in their place.

@@ -102,7 +102,12 @@ LoadedState migration_source(const std::string& path, const SourceChoice& choice
     return {fp8_state_in(checkpoint, choice.at, "--at"), lost_in_plain_states(checkpoint, choice.at)};
   }
   const FoundScaler& found = chosen_scalers(checkpoint, {.at = choice.at, .ways = "--at PLACE"}).front()->state();
-  return naming(checkpoint.resolved, [&]() -> LoadedState { return {to_state(found)}; });
+  LoadedState loaded = naming(checkpoint.resolved, [&]() -> LoadedState { return {to_state(found)}; });
+  if (auto otherwise = grows_otherwise(found)) {
+    loaded.findings.push_back(
+        {Severity::warning, "grows-otherwise", *std::move(otherwise), checkpoint.resolved, found.path});
+  }
+  return loaded;
 }
 
 }  // namespace tare

@@ -138,6 +138,33 @@ def is_without_rule(answer):
     return answer.code == REFUSED and "no policy runs" in answer.reason and "carry the scale by hand" in answer.reason
 
 
+def resaved(folder, release):
+    """As DeepSpeed of that release would have saved it."""
+    for path in folder.rglob("*.pt"):
+        with zipfile.ZipFile(path) as archive:
+            contents = {name: archive.read(name) for name in archive.namelist()}
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in contents.items():
+                archive.writestr(name, content.replace(b"0.19.8", release) if name.endswith("data.pkl") else content)
+
+
+def releases(tare, corpus):
+    """A release of DeepSpeed whose scaler grows otherwise than the rule that a migration goes by is told of, either way."""
+    source, early = corpus / "torch/scaler-file-t2.15/scaler.pt", "one clean step earlier"
+    for release, is_told in ((b"0.16.9", True), (b"0.17.0", True), (b"0.17.1", False), (b"0.19.8", False)):
+        with tempfile.TemporaryDirectory() as scratch:
+            copy = pathlib.Path(scratch) / "case"
+            shutil.copytree(corpus / "deepspeed/zero1_2ranks/ckpt", copy)
+            resaved(copy, release)
+            into = tare("migrate", source, "--into", copy, "--dry-run", "--json")
+            warnings = [one for one in into.json()["warnings"] if early in one]
+            yield f"into DeepSpeed {release}", None if bool(warnings) == is_told else str(into)
+            out = tare("migrate", copy, "--to", "torch", "-o", "new.pt", "--dry-run")
+            yield f"from DeepSpeed {release}", None if (early in out.reason) == is_told else str(out)
+            shown = tare("inspect", copy).out.decode()
+            yield f"DeepSpeed {release}", None if ("after DeepSpeed 0.17.0)" in shown) == is_told else shown
+
+
 def names(tare, corpus):
     """--to says of every name what is true: what is listed is made, as a state for tare itself, too, and listed once; of
     what is not made there is the reason, and not that nobody knows it."""
@@ -195,7 +222,7 @@ def main():
     options = ask.parse_args()
     tare = Tare(options.tare)
     results = [*renames(tare, options.corpus), *fillings(tare, options.corpus), *flags(tare, options.corpus),
-               *names(tare, options.corpus)]
+               *names(tare, options.corpus), *releases(tare, options.corpus)]
     failed = [(what, problem) for what, problem in results if problem is not None]
     for what, problem in failed:
         print(f"falls short: {what}: {problem}", flush=True)

@@ -6,6 +6,7 @@
 #include "lib/dialect/found.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
 #include "tests/catch.hpp"
+#include "tests/unit/dialect/made_tree.hpp"
 
 using namespace tare;
 
@@ -86,10 +87,49 @@ TEST_CASE("rules that count from the last overflow are those of the frameworks, 
   }
 }
 
-TEST_CASE("where the releases differ, both are told") {
+TEST_CASE("where the releases differ and nothing tells which it was, both are told") {
   const auto outlook = growth_outlook(
       scaler_of(deepspeed_object, {{Role::step, 9}, {Role::last_overflow_step, 3}, {Role::growth_interval, 4}}));
   CHECK(outlook.sentence == "next growth after 4 clean steps (3 up to DeepSpeed 0.17.0)");
+}
+
+namespace {
+
+/// DeepSpeed's pickled scaler in a file of the release that says so.
+FoundScaler saved_by_deepspeed(std::string_view release) {
+  MadeTree made;
+  const NodeId scaler = made.object("deepspeed.runtime.fp16.loss_scaler", "DynamicLossScaler",
+                                    made.map({{"cur_scale", made.number(4096.0)},
+                                              {"cur_iter", made.integer(9)},
+                                              {"last_overflow_iter", made.integer(3)},
+                                              {"scale_window", made.integer(4)}}));
+  made.tree.root =
+      made.map({{"optimizer_state_dict", made.map({{"loss_scaler", scaler}})}, {"ds_version", made.text(release)}});
+  std::vector<Finding> findings;
+  const auto scalers = find_scalers(made.tree, {"zero_pp_rank_0_mp_rank_00_optim_states.pt"}, findings);
+  REQUIRE(scalers.size() == 1);
+  return scalers.front();
+}
+
+}  // namespace
+
+TEST_CASE("DeepSpeed's next growth is that of the release that saved the scaler") {
+  for (const std::string_view older : {"0.17.0", "0.16.9+unknown", "0.9.5", "0.4.0"}) {
+    const FoundScaler scaler = saved_by_deepspeed(older);
+    INFO(older);
+    CHECK(growth_outlook(scaler).clean_steps == 3);
+    CHECK(growth_outlook(scaler).sentence == "next growth after 3 clean steps (4 after DeepSpeed 0.17.0)");
+    CHECK(grows_otherwise(scaler).value_or("").starts_with("saved by DeepSpeed 0.17.0 or an older release"));
+  }
+  for (const std::string_view newer : {"0.17.1", "0.19.8", "1.0"}) {
+    const FoundScaler scaler = saved_by_deepspeed(newer);
+    INFO(newer);
+    CHECK(growth_outlook(scaler).sentence == "next growth after 4 clean steps");
+    CHECK_FALSE(grows_otherwise(scaler));
+  }
+  CHECK(growth_outlook(saved_by_deepspeed("main")).sentence ==
+        "next growth after 4 clean steps (3 up to DeepSpeed 0.17.0)");
+  CHECK(grows_otherwise(saved_by_deepspeed("main")).value_or("").starts_with("nothing tells which release saved it"));
 }
 
 TEST_CASE("a static scale does not grow, and an interval that is not stored is not guessed") {
