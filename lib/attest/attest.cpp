@@ -432,8 +432,8 @@ class Attester {
                         [&](const NestedBytes& bytes) { look_at(container.tree(), bytes, place, level); });
     }
     for (const InnerDocument& inner : container.inner_documents()) look_at(inner, place, level);
-    tell_if(doubt_of_tree(container.tree()), place);
     const bool is_text = std::ranges::find(text_formats, container.format()) != std::end(text_formats);
+    tell_if(doubt_of_tree(container.tree(), is_text ? TreeOrigin::json : TreeOrigin::pickle), place);
     is_text ? look_at_texts(container.tree(), place, level)
             : each_json_text(container.tree(), look_into_texts(container.tree(), place, level));
   }

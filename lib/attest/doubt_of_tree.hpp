@@ -2,11 +2,12 @@
 #pragma once
 
 #include "lib/attest/doubt.hpp"
+#include "lib/attest/tree_origin.hpp"
 #include "lib/tree/tree.hpp"
 
 namespace tare {
 
 /// What texts name by their keys and their places, and what loads bytes that are computed.
-Doubt doubt_of_tree(const Tree& tree);
+Doubt doubt_of_tree(const Tree& tree, TreeOrigin origin);
 
 }  // namespace tare

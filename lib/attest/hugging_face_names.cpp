@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/attest/own_class.hpp"
 #include "lib/base/holds.hpp"
 
 namespace tare {
@@ -20,11 +21,6 @@ constexpr auto pipeline_packages = std::to_array<std::string_view>(
      "spectrogram_diffusion", "stable_audio", "stable_diffusion", "stable_diffusion_safe", "unclip", "unidiffuser",
      "wuerstchen"});
 
-/// Where torch has its activations, and the layer that does nothing: called without arguments, they are no more than
-/// that.
-constexpr auto activation_modules =
-    std::to_array<std::string_view>({"torch.nn", "torch.nn.modules.activation", "torch.nn.modules.linear"});
-
 /// Under which Transformers is told how to compute attention: by a word of its own, or by code of the Hub.
 constexpr auto attention_keys =
     std::to_array<std::string_view>({"_attn_implementation", "_attn_implementation_internal", "attn_implementation"});
@@ -38,8 +34,7 @@ bool is_hub_kernel(std::string_view value) {
 constexpr std::string_view own_core = "megatron.core";
 
 bool is_own(std::string_view module, std::string_view name) {
-  const bool is_class = !name.empty() && name.front() >= 'A' && name.front() <= 'Z';
-  return holds(own_packages, module.substr(0, module.find('.'))) || (is_class && holds(activation_modules, module));
+  return holds(own_packages, module.substr(0, module.find('.'))) || is_torch_class(module, name);
 }
 
 class HuggingFaceNames {

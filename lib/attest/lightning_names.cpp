@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/attest/naming_keys.hpp"
+#include "lib/attest/own_class.hpp"
 #include "lib/base/holds.hpp"
 
 namespace tare {
@@ -28,7 +29,7 @@ void add_path(const Tree& tree, NodeId value, std::vector<GlobalName>& names) {
   const std::size_t dot = path.rfind('.');
   if (dot == path.npos) return;
   GlobalName name{std::string(path.substr(0, dot)), std::string(path.substr(dot + 1)), tree.span(value).offset};
-  if (is_maker_of_lightning(name)) return;
+  if (is_maker_of_lightning(name) || is_torch_class(name.module, name.name)) return;
   tree.take_memory(memory_of(name));
   names.push_back(std::move(name));
 }

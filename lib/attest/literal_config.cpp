@@ -4,19 +4,24 @@
 #include <array>
 #include <utility>
 
+#include "lib/attest/naming_keys.hpp"
 #include "lib/base/holds.hpp"
 
 namespace tare {
 namespace {
 
-constexpr auto constants = std::to_array<std::string_view>({"True", "False", "None"});
+/// JSON's and NumPy's among them: names that Python does not know, or numbers.
+constexpr auto constants =
+    std::to_array<std::string_view>({"True", "False", "None", "true", "false", "null", "inf", "nan"});
+/// Names that keep their meaning.
+constexpr auto called = std::to_array<std::string_view>({"dict", "float"});
+/// With which something is called, imported or assigned without a bracket.
+constexpr auto statements = std::to_array<std::string_view>({"class", "def", "exec", "for", "import", "print", "with"});
+constexpr std::string_view blanks = " \t\r";
 constexpr int deepest = 64;
 
 bool begins_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 bool is_in_name(char c) {
   return begins_name(c) || is_digit(c);
@@ -29,22 +34,47 @@ class LiteralReader {
 
   bool read_all() {
     for (skip_blanks(true); !rest_.empty(); skip_blanks(true)) {
-      const std::string_view variable = take_name();
-      if (variable.empty() || variable == "dict" || !take('=') || !read_value(variable, 0) || !ends_line())
-        return false;
+      if (!read_statement() || !ends_line()) return false;
     }
-    return true;
+    return !has_coding_;
+  }
+  bool read_call() {
+    if (take_name().empty() || !rest_.starts_with('(')) return false;
+    rest_.remove_prefix(1);
+    if (!read_keywords(0)) return false;
+    skip_blanks(true);
+    return rest_.empty();
   }
   std::vector<ConfigText> texts() && { return std::move(texts_); }
 
  private:
+  /// A variable and its value, or a value that is for nothing.
+  bool read_statement() {
+    const std::string_view before = rest_;
+    const std::string_view variable = take_name();
+    const bool may_be_set = !variable.empty() && !holds(called, variable) && !holds(constants, variable);
+    if (may_be_set && (take('=') || take(':'))) return read_value(variable, 0);
+    rest_ = before;
+    return read_value("", 0);
+  }
+
   /// Between brackets lines do not end.
   void skip_blanks(bool is_bracketed) {
     while (!rest_.empty()) {
-      const char c = rest_.front();
-      if (c != ' ' && c != '\t' && (!is_bracketed || c != '\n')) return;
-      rest_.remove_prefix(1);
+      if (rest_.front() == '#') {
+        skip_comment();
+      } else if (blanks.find(rest_.front()) != blanks.npos || (is_bracketed && rest_.front() == '\n')) {
+        rest_.remove_prefix(1);
+      } else {
+        return;
+      }
     }
+  }
+  /// In one, Python is told what its bytes stand for.
+  void skip_comment() {
+    const std::string_view comment = rest_.substr(0, rest_.find_first_of("\r\n"));
+    has_coding_ |= comment.find("coding") != comment.npos;
+    rest_.remove_prefix(comment.size());
   }
   bool ends_line() {
     skip_blanks(false);
@@ -90,6 +120,7 @@ class LiteralReader {
     }
     const std::string_view name = take_name();
     if (name == "dict") return take('(') && read_keywords(depth);
+    if (name == "float") return take('(') && read_inner(key, depth) && take(')');
     return name.empty() ? read_number() : holds(constants, name);
   }
 
@@ -131,7 +162,7 @@ class LiteralReader {
 
   [[nodiscard]] bool begins_text() const {
     const std::string_view quotes = "'\"";
-    const bool has_prefix = rest_.size() > 1 && std::string_view("rRuU").find(rest_.front()) != rest_.npos;
+    const bool has_prefix = rest_.size() > 1 && std::string_view("rRuUbB").find(rest_.front()) != rest_.npos;
     const std::string_view text = rest_.substr(has_prefix ? 1 : 0);
     return !text.empty() && quotes.find(text.front()) != quotes.npos;
   }
@@ -159,7 +190,18 @@ class LiteralReader {
     return true;
   }
 
+  /// Or several, and what is worked out of them.
   bool read_number() {
+    while (read_single_number()) {
+      skip_blanks(false);
+      const std::size_t size = std::min(rest_.find_first_not_of("+-*/"), rest_.size());
+      if (size == 0) return true;
+      rest_.remove_prefix(size);
+      skip_blanks(false);
+    }
+    return false;
+  }
+  bool read_single_number() {
     if (rest_.starts_with('-') || rest_.starts_with('+')) rest_.remove_prefix(1);
     const bool begins = !rest_.empty() && (is_digit(rest_.front()) || rest_.front() == '.');
     bool is_after_exponent = false;
@@ -173,17 +215,47 @@ class LiteralReader {
   }
 
   std::string_view rest_;
+  bool has_coding_ = false;
   std::vector<ConfigText> texts_;
 };
+
+/// A carriage return alone ends a line for Python, not here.
+bool has_control(std::string_view source) {
+  for (std::size_t at = 0; at < source.size(); ++at) {
+    const bool is_break = source[at] == '\n' || source.substr(at, 2) == "\r\n";
+    if (static_cast<unsigned char>(source[at]) < ' ' && source[at] != '\t' && !is_break) return true;
+  }
+  return false;
+}
+
+bool has_statement(std::string_view source) {
+  while (!source.empty()) {
+    const auto end = std::ranges::find_if_not(source, is_in_name);
+    const std::string_view word = source.substr(0, static_cast<std::size_t>(end - source.begin()));
+    if (holds(statements, word)) return true;
+    source.remove_prefix(std::max<std::size_t>(word.size(), 1));
+  }
+  return false;
+}
 
 }  // namespace
 
 std::optional<std::vector<ConfigText>> texts_of_literals(std::string_view source) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t'; };
-  if (source.find("{{") != source.npos || std::ranges::any_of(source, is_control)) return std::nullopt;
+  if (source.find("{{") != source.npos || has_control(source)) return std::nullopt;
   LiteralReader reader(source);
   if (!reader.read_all()) return std::nullopt;
   return std::move(reader).texts();
+}
+
+bool calls_nothing(std::string_view source) {
+  const auto is_plain = [](char c) {
+    return is_in_name(c) || std::string_view("./-:,{}\"' \r\n").find(c) != std::string_view::npos;
+  };
+  return std::ranges::all_of(source, is_plain) && !has_statement(source);
+}
+
+bool is_call_with_literals(std::string_view source) {
+  return !has_control(source) && LiteralReader(source).read_call();
 }
 
 }  // namespace tare

@@ -18,4 +18,10 @@ struct ConfigText {
 /// `dict` with keywords. Nothing for any other source, and for one that mmengine changes before it runs it (`{{`).
 std::optional<std::vector<ConfigText>> texts_of_literals(std::string_view source);
 
+/// Whether a source is no more than a path, words, or YAML of one level: Python would find nothing there to call.
+bool calls_nothing(std::string_view source);
+
+/// Whether a source makes one object of literals: a name, and in brackets keywords with a literal each.
+bool is_call_with_literals(std::string_view source);
+
 }  // namespace tare

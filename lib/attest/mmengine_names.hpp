@@ -1,6 +1,6 @@
 // What mmengine runs and imports for the configuration that it keeps in a checkpoint as Python.
 // Source: mmengine/config/config.py (fromstring, _file2dict), mmengine/registry/registry.py (get,
-// import_from_location).
+// import_from_location), mmengine/runner/runner.py (resume).
 #pragma once
 
 #include <cstdint>

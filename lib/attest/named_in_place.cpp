@@ -1,90 +1,88 @@
 #include "lib/attest/named_in_place.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <string>
 #include <utility>
 
+#include "lib/attest/composer_names.hpp"
 #include "lib/attest/mmengine_names.hpp"
 #include "lib/attest/naming_keys.hpp"
+#include "lib/attest/own_class.hpp"
 #include "lib/attest/text_value.hpp"
-#include "lib/base/holds.hpp"
+#include "lib/base/glob.hpp"
 
 namespace tare {
 namespace {
 
 /// What is done with what stands in a place.
 enum class Use : std::uint8_t {
-  imported,   ///< a path to a class, parted by the last dot
-  located,    ///< the same; without a dot, a module
-  module,     ///< a module; its class stands beside it
-  executed,   ///< Python, which mmengine runs
-  evaluated,  ///< Python, evaluated
-  linked,     ///< a library of machine code, loaded
-  written,    ///< a map of files that are written where a model is loaded
-  arguments,  ///< a list of the arguments that are located
+  imported,    ///< a path to a class, parted by the last dot
+  located,     ///< the same; without a dot, a module, or a class that its framework looks for in its own modules
+  module,      ///< a module; its class stands beside it
+  executed,    ///< Python, which mmengine runs
+  linked,      ///< a library of machine code, loaded
+  algorithms,  ///< of Composer
+  files,       ///< of Composer
+  hub_model,   ///< of Composer
+  arguments,   ///< a list of the keys in `arch_kwargs` over what is located
 };
+
+constexpr unsigned in_pickles = static_cast<unsigned>(TreeOrigin::pickle);
+constexpr unsigned in_json = static_cast<unsigned>(TreeOrigin::json);
 
 constexpr std::size_t longest_path = 4;
 struct Place {
   std::array<std::string_view, longest_path> keys;  ///< the last ones of a path, of which as many as are not empty
+  unsigned origins;                                 ///< of trees in which it counts
   Use use;
-  std::string_view own = {};  ///< a package whose classes are a framework's
+  std::string_view own = {};  ///< a package whose classes are a framework's; of a library, how its own is called
 };
 
+constexpr std::string_view networks = "dynamic_network_architectures";
 constexpr auto places = std::to_array<Place>({
-    {{"meta", "cfg"}, Use::executed},
-    {{"runtime_info", "cfg"}, Use::executed},
-    {{"huggingface", "model", "config", "class"}, Use::imported, "transformers"},
-    {{"huggingface", "tokenizer"}, Use::written},
-    {{"pyannote.audio", "architecture", "module"}, Use::module, "pyannote"},
-    {{"pipeline", "name"}, Use::imported, "pyannote"},
-    {{"architecture", "network_class_name"}, Use::located, "dynamic_network_architectures"},
-    {{"architecture", "_kw_requires_import"}, Use::arguments, "dynamic_network_architectures"},
-    {{"conv_feature_layers"}, Use::evaluated},
-    {{"adam_betas"}, Use::evaluated},
-    {{"session_options", "custom_ops_library"}, Use::linked},
+    {{"meta", "cfg"}, in_pickles, Use::executed},
+    {{"meta", "config"}, in_pickles, Use::executed},
+    {{"runtime_info", "cfg"}, in_pickles, Use::executed},
+    {{"state", "algorithms"}, in_pickles, Use::algorithms},
+    {{"huggingface", "model", "config", "class"}, in_pickles, Use::imported, "transformers"},
+    {{"huggingface", "model", "config", "content"}, in_pickles, Use::hub_model},
+    {{"huggingface", "tokenizer"}, in_pickles, Use::files},
+    {{"pyannote.audio", "architecture", "module"}, in_pickles, Use::module, "pyannote"},
+    {{"architecture", "network_class_name"}, in_pickles | in_json, Use::located, networks},
+    {{"architecture", "_kw_requires_import"}, in_pickles | in_json, Use::arguments, networks},
+    {{"architecture_plans", "arch_class_name"}, in_pickles | in_json, Use::located, networks},
+    {{"architecture_plans", "arch_kwargs_requiring_import"}, in_pickles | in_json, Use::arguments, networks},
+    {{"session_options", "custom_ops_library"}, in_json, Use::linked},
+    {{"qnn", "backend_path"}, in_json, Use::linked, "*Qnn*"},
+    {{"QNN", "backend_path"}, in_json, Use::linked, "*Qnn*"},
+    {{"trt_extra_plugin_lib_paths"}, in_json, Use::linked},
 });
 
-/// Keys of a whole configuration of AllenNLP or Tango, in which `type` may name a class by its path.
-constexpr auto registrable_marks = std::to_array<std::string_view>({"data_loader", "dataset_reader", "step", "steps"});
-
-/// Layers of torch's are made of numbers and nothing else.
-bool is_layer(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('.') + 1);
-  return path.starts_with("torch.nn.") && !name.empty() && name.front() >= 'A' && name.front() <= 'Z';
-}
-
-/// Numbers, and what parts, groups and repeats them: nothing that could be called has a name.
-bool is_arithmetic(std::string_view text) {
-  return text.find_first_not_of("0123456789.,()[]+-*/e \n") == text.npos;
+/// A library of that name, in no folder.
+bool is_plain_library(std::string_view pattern, std::string_view path) {
+  return !pattern.empty() && path.find_first_of("/\\:") == path.npos && glob_matches(pattern, path);
 }
 
 class PlaceReader {
  public:
-  explicit PlaceReader(const Tree& tree) : tree_(tree) {}
+  PlaceReader(const Tree& tree, TreeOrigin origin) : tree_(tree), origin_(static_cast<unsigned>(origin)) {}
 
   Doubt read() && {
-    const bool is_registrable = std::ranges::any_of(
-        registrable_marks, [&](std::string_view mark) { return tree_.find(tree_.root, mark) != nowhere; });
     for (NodeId map = 0; map < tree_.size(); ++map) {
-      if (tree_.kind(map) == Kind::map) look_at(map, is_registrable);
+      if (tree_.kind(map) == Kind::map) look_at(map);
     }
     return std::move(doubt_);
   }
 
  private:
-  void look_at(NodeId map, bool is_registrable) {
+  void look_at(NodeId map) {
     const auto pairs = tree_.items(map);
     for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
       if (tree_.kind(pairs[i]) != Kind::string) continue;
       const std::string_view key = tree_.text(pairs[i]);
-      if (is_registrable && key == "type") look_at_type(pairs[i + 1]);
       for (const Place& place : places) {
-        if (place.keys.front() == key) follow(place, map, pairs[i + 1]);
+        if ((place.origins & origin_) != 0 && place.keys.front() == key) follow(place, map, pairs[i + 1]);
       }
     }
   }
@@ -100,38 +98,48 @@ class PlaceReader {
   }
 
   void use(const Place& place, NodeId holder, NodeId value) {
-    if (place.use == Use::written) return look_at_files(value);
-    if (place.use == Use::arguments) return look_at_arguments(place, holder, value);
-    const std::string_view text = text_in(tree_, value);
-    if (text.empty()) return;
+    switch (place.use) {
+      case Use::algorithms:
+        return add(doubt_of_algorithms(tree_, value));
+      case Use::files:
+        return add(doubt_of_written_files(tree_, value));
+      case Use::hub_model:
+        return add(doubt_of_hub_code(tree_, value));
+      case Use::arguments:
+        return look_at_arguments(place, holder, value);
+      default:
+        if (const std::string_view text = text_in(tree_, value); !text.empty()) use_text(place, holder, value, text);
+    }
+  }
+
+  void use_text(const Place& place, NodeId holder, NodeId value, std::string_view text) {
     const std::uint64_t offset = tree_.span(value).offset;
     switch (place.use) {
       case Use::executed:
         tree_.take_steps(text.size());
         for (GlobalName& name : names_in_mmengine_source(text, offset)) keep(std::move(name));
         return;
-      case Use::evaluated:
-        return is_arithmetic(text) ? void() : keep({"builtins", "eval", offset});
       case Use::linked:
-        return keep({"ctypes", "CDLL", offset});
+        return is_plain_library(place.own, text) ? void() : keep({"ctypes", "CDLL", offset});
       case Use::module:
         return keep_unless_own(place.own, text, text_in(tree_, tree_.find(holder, "class")), offset);
-      case Use::imported:
-        return look_at_path(place, Says::likely_path, text, offset);
-      default:
+      case Use::located:
         return locate(place, text, offset);
+      default:
+        return take_path(place, text, offset);
     }
   }
 
-  void look_at_path(const Place& place, Says says, std::string_view text, std::uint64_t offset) {
-    if (const auto name = named(says, text, offset)) keep_unless_own(place.own, name->module, name->name, offset);
+  /// Whatever its parts are made of: they are imported without a look.
+  void take_path(const Place& place, std::string_view path, std::uint64_t offset) {
+    const std::size_t dot = path.rfind('.');
+    if (dot != path.npos) keep_unless_own(place.own, path.substr(0, dot), path.substr(dot + 1), offset);
   }
 
   /// As pydoc.locate does, which imports as much of a path as it can.
   void locate(const Place& place, std::string_view path, std::uint64_t offset) {
-    if (is_layer(path)) return;
-    if (path.find('.') == path.npos) return keep_unless_own(place.own, path, "(imported)", offset);
-    look_at_path(place, Says::path, path, offset);
+    if (path.find('.') != path.npos) return take_path(place, path, offset);
+    if (!is_class_name(path)) keep({std::string(path), "(imported)", offset});
   }
   void look_at_arguments(const Place& place, NodeId holder, NodeId names) {
     const NodeId arguments = keyed(tree_, tree_.find(holder, "arch_kwargs"));
@@ -143,45 +151,28 @@ class PlaceReader {
     }
   }
 
-  /// AllenNLP parts a path by its last dot, Tango by a colon, too.
-  void look_at_type(NodeId value) {
-    std::string path(text_in(tree_, value));
-    std::ranges::replace(path, ':', '.');
-    if (path.empty()) return;
-    if (auto name = named(Says::likely_path, path, tree_.span(value).offset)) keep(*std::move(name));
-  }
-
-  /// Composer writes a tokenizer's files by their names, before anything reads them.
-  void look_at_files(NodeId files) {
-    const NodeId map = keyed(tree_, files);
-    const auto pairs = tree_.items(map);
-    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-      const std::string name(text_in(tree_, pairs[i]));
-      const std::string_view ending = text_in(tree_, tree_.find(keyed(tree_, pairs[i + 1]), "file_extension"));
-      const bool is_outside = name.find_first_of("/\\") != name.npos || name.find("..") != name.npos ||
-                              ending.find_first_of("/\\") != ending.npos;
-      if (!is_outside && !name.ends_with(".py") && ending != ".py") continue;
-      doubt_.why = fmt::format("its loader writes a file {}{} for the tokenizer", name, ending);
-    }
-  }
-
   void keep_unless_own(std::string_view own, std::string_view module, std::string_view name, std::uint64_t offset) {
-    const bool is_own = !own.empty() && module.substr(0, module.find('.')) == own;
-    if (!is_own) keep({std::string(module), name.empty() ? "(imported)" : std::string(name), offset});
+    if (is_own_class(own, module, name)) return;
+    keep({std::string(module), name.empty() ? "(imported)" : std::string(name), offset});
   }
   void keep(GlobalName name) {
     tree_.take_memory(memory_of(name));
     doubt_.globals.push_back(std::move(name));
   }
+  void add(Doubt more) {
+    if (!more.why.empty()) doubt_.why = std::move(more.why);
+    for (GlobalName& name : more.globals) keep(std::move(name));
+  }
 
   const Tree& tree_;
+  unsigned origin_;
   Doubt doubt_;
 };
 
 }  // namespace
 
-Doubt doubt_of_places(const Tree& tree) {
-  return PlaceReader(tree).read();
+Doubt doubt_of_places(const Tree& tree, TreeOrigin origin) {
+  return PlaceReader(tree, origin).read();
 }
 
 }  // namespace tare

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "lib/attest/hugging_face_names.hpp"
 #include "lib/attest/lightning_names.hpp"
 #include "lib/attest/naming_keys.hpp"
+#include "lib/attest/own_class.hpp"
 #include "lib/attest/text_value.hpp"
 #include "lib/base/limits.hpp"
 #include "lib/container/keras_config.hpp"
@@ -17,7 +19,7 @@ namespace {
 
 class NamesByKeys {
  public:
-  explicit NamesByKeys(const Tree& tree) : tree_(tree) {}
+  NamesByKeys(const Tree& tree, std::span<const std::span<const NamingKey>> tables) : tree_(tree), tables_(tables) {}
 
   std::vector<GlobalName> all() && {
     for (NodeId node = 0; node < tree_.size(); ++node) {
@@ -39,7 +41,7 @@ class NamesByKeys {
 
   /// Of the first key of that text that has beside it what it needs.
   [[nodiscard]] std::optional<Says> says_of(NodeId map, std::string_view text) const {
-    for (const auto keys : {naming_keys(), lone_naming_keys()}) {
+    for (const auto keys : tables_) {
       const auto key = std::ranges::find(keys, text, &NamingKey::text);
       if (key == keys.end()) continue;
       if (!key->beside.empty()) tree_.take_steps(tree_.items(map).size());
@@ -51,7 +53,7 @@ class NamesByKeys {
   /// A text, or those of a list or an object.
   void take(Says says, NodeId value) {
     if (const NodeId text = text_node(tree_, value); text != nowhere) return add(says, text);
-    if (says == Says::likely_path) return;
+    if (says == Says::likely_path || says == Says::likely_class) return;
     const std::size_t step = tree_.kind(value) == Kind::map ? 2 : 1;
     const auto items = tree_.items(value);
     for (std::size_t i = step - 1; i < items.size(); i += step) {
@@ -74,14 +76,23 @@ class NamesByKeys {
     if (name) keep(std::move(*name));
   }
   void keep(GlobalName name) {
-    if (is_maker_of_lightning(name)) return;
+    if (is_maker_of_lightning(name) || is_torch_class(name.module, name.name)) return;
     tree_.take_memory(memory_of(name));
     names_.push_back(std::move(name));
   }
 
   const Tree& tree_;
+  std::span<const std::span<const NamingKey>> tables_;
   std::vector<GlobalName> names_;
 };
+
+/// In the order in which the first that holds counts.
+std::vector<std::span<const NamingKey>> tables_for(const Tree& tree, TreeOrigin origin) {
+  if (origin == TreeOrigin::json) return {naming_keys(), text_naming_keys(), lone_naming_keys()};
+  std::vector<std::span<const NamingKey>> tables{naming_keys(), pickle_naming_keys()};
+  if (tree.find(tree.root, "hyper_parameters") != nowhere) tables.push_back(hyperparameter_naming_keys());
+  return tables;
+}
 
 /// Keras looks for its objects in lists and objects of any others, too.
 bool holds_keras_object(const Tree& tree) {
@@ -94,8 +105,9 @@ bool holds_keras_object(const Tree& tree) {
 
 }  // namespace
 
-std::vector<GlobalName> names_by_keys(const Tree& tree) {
-  std::vector<GlobalName> names = NamesByKeys(tree).all();
+std::vector<GlobalName> names_by_keys(const Tree& tree, TreeOrigin origin) {
+  const auto tables = tables_for(tree, origin);
+  std::vector<GlobalName> names = NamesByKeys(tree, tables).all();
   std::ranges::move(names_in_hugging_face(tree), std::back_inserter(names));
   return names;
 }

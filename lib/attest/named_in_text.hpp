@@ -11,13 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/attest/tree_origin.hpp"
 #include "lib/container/container.hpp"
 #include "lib/tree/tree.hpp"
 
 namespace tare {
 
-/// Of every map in a tree, of JSON or of a pickle: what the texts in it name for a loader to import.
-std::vector<GlobalName> names_by_keys(const Tree& tree);
+/// Of every map in a tree: what the texts in it name for a loader to import.
+std::vector<GlobalName> names_by_keys(const Tree& tree, TreeOrigin origin);
 
 /// Of every object of Keras' in JSON: the same.
 std::vector<GlobalName> names_for_keras(const Tree& tree);

@@ -12,6 +12,7 @@
 #include "lib/attest/lightning_names.hpp"
 #include "lib/attest/monai_expressions.hpp"
 #include "lib/attest/naming_keys.hpp"
+#include "lib/attest/own_class.hpp"
 
 namespace tare {
 namespace {
@@ -251,6 +252,41 @@ bool calls_something(std::string_view behind) {
   return false;
 }
 
+/// Behind what MONAI has behind `::` or `#` in a key.
+std::string_view behind_inner_key(std::string_view text) {
+  if (!text.starts_with("::") && !text.starts_with('#')) return text;
+  for (std::size_t at = 1; at < text.size(); ++at) {
+    const bool is_colon = text[at] == ':' && (at + 1 == text.size() || text[at + 1] == ' ' || text[at + 1] == '\n');
+    if (is_colon || std::string_view("\n\"'").find(text[at]) != std::string_view::npos) return text.substr(at);
+  }
+  return {};
+}
+
+/// Behind what begins a list, or its first item.
+std::string_view behind_list(std::string_view text) {
+  text = behind_properties(text);
+  while (text.starts_with('[') || text.starts_with("- ") || text.starts_with("-\n")) {
+    text = behind_properties(text.substr(1));
+  }
+  return without_front(text, "\"'");
+}
+
+/// Whether an expression of MONAI's reaches something, or may go on.
+bool may_run_something(std::string_view value) {
+  return value.starts_with('$') && (runs_something(value.substr(1)) || has_open_bracket(value));
+}
+
+/// The last key that begins a line before `at`, or at it: the one of the whole text that something is under.
+std::string_view outer_key(std::string_view text, std::size_t at) {
+  for (std::size_t end = at;;) {
+    const std::size_t begin = end == 0 ? 0 : text.rfind('\n', end - 1) + 1;  // the first line begins behind none
+    const std::string_view line = without_front(text.substr(begin), "\"'");
+    if (!line.empty() && is_word(line.front())) return line.substr(0, line.find_first_of("\"': \t\n"));
+    if (begin == 0) return {};
+    end = begin - 1;
+  }
+}
+
 class WordReader {
  public:
   WordReader(std::string_view text, Budget& budget) : budget_(budget) {
@@ -301,14 +337,28 @@ class WordReader {
   /// MONAI evaluates what begins with a dollar sign.
   void look_for_expressions() {
     for (const std::string& text : texts_) {
-      const auto has = [&](std::string_view word) { return find_word(text, word, 0) != text.npos; };
-      if (text.find('$') == text.npos || std::ranges::none_of(monai_keys(), has)) continue;
-      for (std::size_t at = text.find('$'); at != text.npos; at = text.find('$', at + 1)) {
+      if (text.find_first_of("$%") == text.npos || !is_bundle(text)) continue;
+      for (std::size_t at = text.find_first_of("$%"); at != text.npos; at = text.find_first_of("$%", at + 1)) {
         const bool is_quoted = at > 0 && (text[at - 1] == '"' || text[at - 1] == '\'');
         if (!begins_node(text, is_quoted ? at - 1 : at)) continue;
-        const std::string_view value = before_next_key(std::string_view(text).substr(at + 1));
+        const std::string_view value = before_next_key(std::string_view(text).substr(at));
         budget_.take_steps(value.size());
-        if (runs_something(value) || has_open_bracket(value)) keep({"builtins", "eval", at});
+        if (may_run_something(value)) keep({"builtins", "eval", at});
+        if (is_of_other_file(value)) keep({std::string(name_in_front(value.substr(1))), "(included)", at});
+      }
+    }
+  }
+
+  /// pyannote imports what a pipeline and its preprocessors are called.
+  void look_for_pipelines() {
+    constexpr auto parts = std::to_array<std::string_view>({"pipeline", "preprocessors"});
+    for (const std::string& text : texts_) {
+      if (find_word(text, parts.front(), 0) == text.npos) continue;
+      for (std::size_t at = find_word(text, "name", 0); at != text.npos; at = find_word(text, "name", at + 1)) {
+        const std::string_view outer = outer_key(text, at);
+        const bool is_part = std::ranges::find(parts, outer) != parts.end();
+        budget_.take_steps(text.size());
+        if (is_part || (outer.empty() && find_word(text, "pyannote", 0) != text.npos)) look_at_part(text, at);
       }
     }
   }
@@ -316,6 +366,31 @@ class WordReader {
   Doubt doubt() && { return std::move(doubt_); }
 
  private:
+  void look_at_part(std::string_view text, std::size_t at) {
+    const auto [behind, is_key] = behind_key(text.substr(at + std::string_view("name").size()));
+    const std::string_view bare = without_front(behind_properties(behind), "\"'");
+    const std::string_view name = name_in_front(bare);
+    auto global = is_key && ends_value(bare.substr(name.size())) ? named(Says::path, name, at) : std::nullopt;
+    if (global && !is_own_class("pyannote", global->module, global->name)) keep(*std::move(global));
+  }
+
+  bool is_bundle(std::string_view text) {
+    return std::ranges::any_of(bundle_keys(), [&](const BundleKey& key) { return is_sign(key, text); });
+  }
+  bool is_sign(const BundleKey& key, std::string_view text) {
+    for (std::size_t at = find_word(text, key.text, 0); at != text.npos; at = find_word(text, key.text, at + 1)) {
+      const auto [behind, is_key] = behind_key(behind_inner_key(text.substr(at + key.text.size())));
+      const std::string_view value = behind_list(behind);
+      budget_.take_steps(text.size() - at - value.size());
+      if (!is_key) continue;
+      const bool is_item = begins_as_bundle_item(value);
+      const bool is_action = is_item || value.size() < behind_blanks(behind).size();
+      if (key.sign == BundleSign::always || (key.sign == BundleSign::as_actions && is_action)) return true;
+      if (is_item && may_run_something(before_next_key(value))) return true;
+    }
+    return false;
+  }
+
   void look_for(const NamingKey& key, std::string_view text) {
     if (!key.beside.empty() && find_word(text, key.beside, 0) == text.npos) return;
     for (std::size_t at = find_word(text, key.text, 0); at != text.npos; at = find_word(text, key.text, at + 1)) {
@@ -333,8 +408,7 @@ class WordReader {
     const bool is_known = !is_prose && name.size() <= longest_name;
     const bool is_elsewhere = is_key ? is_reference(key, bare) : is_yaml_key(key) && is_anchored(text, at);
     if (auto global = is_known ? named(key.says, name, at) : std::nullopt) {
-      const bool is_own = !key.own.empty() && global->module.substr(0, global->module.find('.')) == key.own;
-      if (!is_own) keep(std::move(*global));
+      keep(std::move(*global));
     } else if (is_elsewhere || name.size() > longest_name || (is_its_own(key) && name != "null")) {
       doubt_.why = "names what its loader calls, by words that are not followed";
     }
@@ -352,7 +426,7 @@ class WordReader {
   static bool is_its_own(const NamingKey& key) { return key.beside.empty() && !is_yaml_key(key); }
 
   void keep(GlobalName name) {
-    if (is_maker_of_lightning(name)) return;
+    if (is_maker_of_lightning(name) || is_torch_class(name.module, name.name)) return;
     if (!told_.empty() && told_.contains({name.module, name.name})) return;
     budget_.take_memory(memory_of(name));
     doubt_.globals.push_back(std::move(name));
@@ -369,6 +443,7 @@ class WordReader {
 Doubt doubt_of_words(std::string_view text, Budget& budget) {
   WordReader reader(text, budget);
   reader.look_for(naming_keys());
+  reader.look_for(text_naming_keys());
   return std::move(reader).doubt();
 }
 
@@ -380,8 +455,9 @@ Doubt doubt_of_yaml(std::string_view text, Budget& budget) {
   }
   WordReader reader(plain, budget);
   reader.look_for(naming_keys());
+  reader.look_for(text_naming_keys());
   reader.look_for(lone_naming_keys());
-  reader.look_for(yaml_naming_keys());
+  reader.look_for_pipelines();
   reader.look_for_expressions();
   reader.look_for_activations();
   reader.look_for_layers();

@@ -3,30 +3,40 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
+#include "lib/attest/own_class.hpp"
 #include "lib/base/holds.hpp"
+#include "lib/container/pickle/globals/dangerous_global.hpp"
 
 namespace tare {
 namespace {
 
-constexpr auto any_text = std::to_array<NamingKey>({
+constexpr auto anywhere = std::to_array<NamingKey>({
     {"_class_path", Says::path},
     {"_component_", Says::path},
     {"_instantiator", Says::path},
-    {"_target_", Says::path},
+    {"_target_", Says::target},
     {"auto_map", Says::path},
-    {"class_path", Says::path},
     {"loader_module", Says::module},
     {"py/function", Says::path},
     {"py/mod", Says::module_path},
     {"py/object", Says::path},
     {"py/repr", Says::evaluated},
     {"py/type", Says::path},
+});
+constexpr auto in_texts = std::to_array<NamingKey>({
+    {"class_path", Says::path},
+    {"cls", Says::path, "params"},
     {"target", Says::path, "params"},
 });
+constexpr auto in_pickled_values = std::to_array<NamingKey>({
+    {"class_path", Says::likely_path},
+    {"cls", Says::likely_class, "params"},
+    {"target", Says::likely_class, "params"},
+});
 constexpr auto configurations = std::to_array<NamingKey>({{"target", Says::likely_path}});
-/// Of pyannote's pipelines.
-constexpr auto yaml = std::to_array<NamingKey>({{"name", Says::likely_path, "pipeline", "pyannote"}});
+constexpr auto hyperparameters = std::to_array<NamingKey>({{"target", Says::likely_class}});
 
 /// Last parts of the names of files, hosts and parameters.
 constexpr auto other_endings = std::to_array<std::string_view>(
@@ -42,7 +52,7 @@ constexpr auto other_endings = std::to_array<std::string_view>(
      "vocab",   "wav",    "weight",  "weights", "xml",     "xz",      "yaml",        "yml",     "zip",   "zst"});
 
 bool is_identifier(std::string_view part) {
-  const bool begins = !part.empty() && (part.front() < '0' || part.front() > '9');
+  const bool begins = !part.empty() && !is_digit(part.front());
   return begins && std::ranges::all_of(part, is_word);
 }
 
@@ -54,6 +64,10 @@ bool looks_like_path(std::string_view value) {
     value.remove_prefix(dot + 1);
   }
   return is_identifier(value);
+}
+
+bool is_likely(Says says) {
+  return says == Says::likely_path || says == Says::likely_class;
 }
 
 /// The module is imported whether or not what is taken of it is there.
@@ -69,21 +83,33 @@ std::optional<GlobalName> of_module(std::string_view value, std::uint64_t offset
 }  // namespace
 
 std::span<const NamingKey> naming_keys() {
-  return any_text;
+  return anywhere;
+}
+
+std::span<const NamingKey> text_naming_keys() {
+  return in_texts;
+}
+
+std::span<const NamingKey> pickle_naming_keys() {
+  return in_pickled_values;
 }
 
 std::span<const NamingKey> lone_naming_keys() {
   return configurations;
 }
 
-std::span<const NamingKey> yaml_naming_keys() {
-  return yaml;
+std::span<const NamingKey> hyperparameter_naming_keys() {
+  return hyperparameters;
 }
 
 bool is_word(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '_' ||
          byte >= 0x80;
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
 }
 
 bool is_in_path(char c) {
@@ -93,13 +119,21 @@ bool is_in_path(char c) {
 std::optional<GlobalName> named(Says says, std::string_view value, std::uint64_t offset) {
   if (says == Says::evaluated) return GlobalName{"builtins", "eval", offset};
   if (says == Says::module_path) return of_module(value, offset);
-  if (says == Says::likely_path && !looks_like_path(value)) return std::nullopt;
+  if (is_likely(says) && !looks_like_path(value)) return std::nullopt;
   if (value.find("${") != value.npos) return GlobalName{std::string(value), "(interpolated)", offset};
+  if (says == Says::target && value.starts_with('$')) return GlobalName{"builtins", "eval", offset};
+  if (says == Says::target && value.starts_with('@')) return GlobalName{std::string(value), "(referred to)", offset};
   if (value.empty() || !std::ranges::all_of(value, is_in_path)) return std::nullopt;
   if (says == Says::module) return GlobalName{std::string(value), "_load_pyfunc", offset};
   const std::size_t dot = value.rfind('.');
-  if (dot == value.npos || dot == 0 || dot + 1 == value.size()) return std::nullopt;
-  return GlobalName{std::string(value.substr(0, dot)), std::string(value.substr(dot + 1)), offset};
+  if (says == Says::target && is_identifier(value) && value != "null") {
+    return GlobalName{std::string(value), "(imported)", offset};
+  }
+  if (dot == value.npos || dot == 0 || dot + 1 == value.size() || is_digit(value[dot + 1])) return std::nullopt;
+  GlobalName name{std::string(value.substr(0, dot)), std::string(value.substr(dot + 1)), offset};
+  const bool is_taken =
+      says != Says::likely_class || is_class_name(name.name) || is_dangerous_global(name.module, name.name);
+  return is_taken ? std::optional(std::move(name)) : std::nullopt;
 }
 
 std::uint64_t memory_of(const GlobalName& name) {

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/attest/pickled.hpp"
 #include "tests/unit/attest/told.hpp"
 #include "tests/unit/container/archive_writer.hpp"
 #include "tests/unit/container/image.hpp"
@@ -11,24 +12,6 @@ using namespace tare::test;
 using namespace std::string_literals;
 
 namespace {
-
-std::string long_text_op(const std::string& text) {
-  std::string size(4, '\0');
-  for (std::size_t i = 0; i < size.size(); ++i) size[i] = static_cast<char>(text.size() >> (8 * i) & 0xff);
-  return "X" + size + text;
-}
-std::string beside(const std::string& key, const std::string& value) {
-  return long_text_op(key) + long_text_op(value) + "s";
-}
-
-/// A pickle of maps in each other, with the last of `path` under the one before it.
-std::string pickle_at(const std::vector<std::string>& path, const std::string& more = "") {
-  std::string pickle = "\x80\2"s;
-  for (std::size_t i = 0; i + 1 < path.size(); ++i) pickle += "}" + long_text_op(path[i]);
-  pickle += long_text_op(path.back()) + "s" + more;
-  for (std::size_t i = 0; i + 2 < path.size(); ++i) pickle += "s";
-  return pickle + ".";
-}
 
 std::string mmengine(const std::string& source) {
   return pickle_at({"message_hub", "runtime_info", "cfg", source});
@@ -124,6 +107,7 @@ lines'''
   CHECK(says(told(mmengine("hooks = [dict(type='os.system', command='ls')]\n")), "dangerous os.system"));
   CHECK(says(told(mmengine("hooks = [dict(type='os.' 'system')]\n")), "dangerous os.system"));
   CHECK(says(told(pickle_at({"meta", "cfg", "exec('1')"})), "dangerous builtins.exec"));
+  CHECK(says(told(pickle_at({"meta", "config", "exec('1')"})), "dangerous builtins.exec"));
   CHECK(told(pickle_at({"meta", "notes", "exec('1')"})).empty());
 }
 
@@ -143,7 +127,6 @@ TEST_CASE("a class that Composer, pyannote, nnU-Net or Tango imports by a text i
   };
   CHECK(says(told(pipeline("evil.Pipeline"), ".yaml"), "unknown evil.Pipeline"));
   CHECK(told(pipeline("pyannote.audio.pipelines.SpeakerDiarization"), ".yaml").empty());
-  CHECK(says(told(R"({"pipeline": {"name": "evil.Pipeline"}})", ".json"), "unknown evil.Pipeline"));
   const auto plans = [](const std::string& network, const std::string& layer) {
     return R"({"architecture": {"network_class_name": ")" + network +
            R"(", "arch_kwargs": {"stages": 6, "conv_op": ")" + layer + R"("}, "_kw_requires_import": ["conv_op"]}})";
@@ -153,7 +136,7 @@ TEST_CASE("a class that Composer, pyannote, nnU-Net or Tango imports by a text i
   CHECK(says(told(plans("evil.Net", "torch.nn.modules.conv.Conv3d"), ".json"), "unknown evil.Net"));
   CHECK(says(told(plans(own, "evil"), ".json"), "evil.(imported)"));
   CHECK(says(told(R"({"dataset_reader": {"type": "evil.Reader"}})", ".json"), "unknown evil.Reader"));
-  CHECK(says(told(R"({"step": "a", "format": {"type": "evil:Format"}})", ".json"), "unknown evil.Format"));
+  CHECK(says(told(R"({"steps": {"a": {"type": "evil.Step"}}})", ".json"), "unknown evil.Step"));
   CHECK(told(R"({"dataset_reader": {"type": "snli"}, "model": {"type": "basic_classifier"}})", ".json").empty());
   CHECK(told(R"({"columns": {"type": "evil.Reader"}})", ".json").empty());
 }
@@ -162,11 +145,15 @@ TEST_CASE("a tokenizer's files that Composer would write outside its folder, or 
   const auto tokenizer = [](const std::string& file, const std::string& ending) {
     return pickle_at({"huggingface", "tokenizer", file, "file_extension", ending});
   };
-  for (const char* file : {"../../evil", "/tmp/evil", "evil.py"}) {
-    CHECK(says(told(tokenizer(file, ".txt")), "its loader writes a file"));
+  for (const char* file : {"../../evil", "/tmp/evil", "sub/vocab"}) {
+    CHECK(says(told(tokenizer(file, ".txt")), "its loader writes a file "s + file + ".txt"));
   }
-  CHECK(says(told(tokenizer("evil", ".py")), "its loader writes a file evil.py"));
-  CHECK(told(tokenizer("tokenizer_config", ".json")).empty());
+  for (const char* file : {"evil", "evil.py"}) {
+    CHECK(says(told(tokenizer(file, ".py")), "its loader writes a file evil.py"));
+  }
+  CHECK(told(tokenizer("tokenizer_config.json", ".json")).empty());
+  CHECK(told(tokenizer("evil.py", ".txt")).empty());  // as evil.py.txt
+  CHECK(told(pickle_at({"huggingface", "tokenizer", "meta/llama", "use_fast", "True"})).empty());
 }
 
 TEST_CASE("what MONAI and fairseq evaluate is judged, and arithmetic and references are data") {
