@@ -1,10 +1,13 @@
 // Source: tensorflow/python/saved_model/loader_impl.py, mlflow/pytorch/__init__.py, mlflow/keras/load.py
 #include "lib/attest/text_by_name.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
 
+#include "lib/attest/git_config.hpp"
 #include "lib/attest/naming_keys.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/holds.hpp"
@@ -28,18 +31,13 @@ constexpr auto running_fields = std::to_array<RunningField>({
     {".prototxt", "python_param", false, "is a network of Caffe with layers in Python"},
 });
 
-/// Words of git's own configuration under which it is told what to run.
-constexpr auto git_commands =
-    std::to_array<std::string_view>({"askpass", "clean", "cmd", "command", "editor", "external", "fsmonitor", "helper",
-                                     "hookspath", "pager", "process", "program", "smudge", "sshcommand", "textconv"});
-constexpr std::string_view is_of_git = "is git's configuration, and names what git runs";
-
-/// MLflow imports what stands in them, whatever it is.
+/// MLflow and AllenNLP import what stands in them, whatever it is.
 struct ModuleFile {
   std::string_view name;
   std::string_view own_module;
 };
 constexpr auto module_files = std::to_array<ModuleFile>({
+    {".allennlp_plugins", "allennlp_models"},
     {"keras_module.txt", "keras"},
     {"keras_module.txt", "tensorflow.keras"},
     {"keras_module.txt", "tf_keras"},
@@ -82,21 +80,6 @@ bool has_import(std::string_view text) {
   return false;
 }
 
-/// Whether a line of it sets what git runs, in letters of any case, or reads another file that may.
-bool runs_for_git(std::string_view text) {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    std::string key(without_blanks(line.substr(0, line.find('='))));
-    std::ranges::transform(key, key.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    if (key.starts_with("[include") || key.starts_with("[alias")) return true;
-    key.erase(0, key.rfind(']') + 1);  // a section may stand before it
-    if (holds(git_commands, without_blanks(key))) return true;
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-  }
-  return false;
-}
-
 }  // namespace
 
 Doubt doubt_by_name(std::string_view text, std::string_view name) {
@@ -105,10 +88,10 @@ Doubt doubt_by_name(std::string_view text, std::string_view name) {
     if (running.ending == ending && has_field(text, running)) return {std::string(running.why), {}, 0};
   }
   if (ending == ".pth" && has_import(text)) return {"is a text of which Python runs lines", {}, 0};
-  const bool is_git_config = name == ".git/config" || name.ends_with("/.git/config") || file_name(name) == ".gitconfig";
-  const bool is_hook = name.find(".git/hooks/") != name.npos && ending != ".sample";
-  if (is_hook) return {"is a hook, which git runs", {}, 0};
-  if (is_git_config && runs_for_git(text)) return {std::string(is_of_git), {}, 0};
+  if (is_git_hook(name)) return {"is a hook, which git runs", {}, 0};
+  if (const std::string setting = is_git_config(name) ? foreign_git_setting(text) : ""; !setting.empty()) {
+    return {fmt::format("is git's configuration, and has {}, by which git may run something", setting), {}, 0};
+  }
   const auto is_of_file = [&](const ModuleFile& file) { return file.name == file_name(name); };
   const std::string_view module = without_blanks(text);
   const auto is_own = [&](const ModuleFile& file) { return is_of_file(file) && file.own_module == module; };

@@ -183,10 +183,9 @@ TEST_CASE("texts of which Python or git runs lines are told by their names, and 
   };
   CHECK(is_told("evil.pth", "# paths\nimport os; os.system('ls')\n"));
   CHECK_FALSE(is_told("paths.pth", "../lib\nimportant\n"));
-  CHECK(is_told(".git/config", "[core]\n\tsshCommand = ls\n"));
-  CHECK(is_told("sub/.git/config", "[core] fsmonitor=ls\n"));
-  CHECK(is_told(".git/config", "[include]\n\tpath = x\n"));
-  CHECK_FALSE(is_told(".git/config", "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = a\n"));
   CHECK(is_told(".git/hooks/post-checkout", "ls\n"));
+  CHECK(is_told(".git/modules/a/hooks/post-checkout", "ls\n"));
   CHECK_FALSE(is_told(".git/hooks/post-checkout.sample", "words\n"));
+  CHECK(is_told(".allennlp_plugins", "evil\n"));
+  CHECK_FALSE(is_told(".allennlp_plugins", "allennlp_models\n"));
 }
