@@ -8,6 +8,7 @@
 #include <string>
 
 #include "lib/attest/git_config.hpp"
+#include "lib/attest/logging_config.hpp"
 #include "lib/attest/naming_keys.hpp"
 #include "lib/base/file_path.hpp"
 #include "lib/base/holds.hpp"
@@ -30,6 +31,9 @@ constexpr auto running_fields = std::to_array<RunningField>({
     {".pbtxt", "node", true, is_graph},
     {".prototxt", "python_param", false, "is a network of Caffe with layers in Python"},
 });
+
+/// Of texts that configparser reads.
+constexpr auto endings_of_settings = std::to_array<std::string_view>({".cfg", ".conf", ".ini"});
 
 /// MLflow and AllenNLP import what stands in them, whatever it is.
 struct ModuleFile {
@@ -91,6 +95,9 @@ Doubt doubt_by_name(std::string_view text, std::string_view name) {
   if (is_git_hook(name)) return {"is a hook, which git runs", {}, 0};
   if (const std::string setting = is_git_config(name) ? foreign_git_setting(text) : ""; !setting.empty()) {
     return {fmt::format("is git's configuration, and has {}, by which git may run something", setting), {}, 0};
+  }
+  if (holds(endings_of_settings, std::string_view(ending)) && is_logging_config(text)) {
+    return {"", names_in_logging_config(text), 0};
   }
   const auto is_of_file = [&](const ModuleFile& file) { return file.name == file_name(name); };
   const std::string_view module = without_blanks(text);

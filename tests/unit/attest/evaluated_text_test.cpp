@@ -1,7 +1,7 @@
 // Texts that frameworks evaluate as Python: MONAI's expressions, fairseq's settings, mmengine's configurations.
 #include <string>
 
-#include "lib/attest/literal_config.hpp"
+#include "lib/attest/logging_config.hpp"
 #include "lib/attest/python_expression.hpp"
 #include "tests/unit/attest/pickled.hpp"
 #include "tests/unit/attest/told.hpp"
@@ -130,6 +130,28 @@ TEST_CASE("Python that people wrote for mmengine is data where it assigns litera
     CHECK(says(told(pickle_at({"meta", "cfg", line})), "dangerous builtins.exec"));
   }
   CHECK(says(told(pickle_at({"meta", "cfg", "runner_type = 'evil.Runner'\n"})), "unknown evil.Runner"));
+}
+
+TEST_CASE("arguments in settings of Python's logging are evaluated, so that those that call something are dangerous") {
+  const auto with = [](const std::string& option) {
+    return names_in_logging_config("[handlers]\nkeys=h\n[handler_h]\nlevel=INFO\n" + option + "\n");
+  };
+  for (const char* option : {"args=(__import__('os').system('ls'),)", "ARGS : (f(),)", "args=(1,\n  f())", "args=%(x)s",
+                             "kwargs={'a': f()}", "args=(os.environ,)", "  args=(f(),)", "args=(1,\n\n# x\n  f())",
+                             "  args=(1,\n  x=2,\n  f())", "class=f()", "class=(lambda: 1)"}) {
+    INFO(option);
+    REQUIRE(with(option).size() == 1);
+    CHECK(with(option).front().name == "eval");
+  }
+  CHECK(with("class=os.system").front().module == "os");
+  CHECK(with("class=evil.Handler").front().name == "Handler");
+  for (const char* option :
+       {"args=(sys.stdout,)", "args=('a.log', 'w')", "args=()", "class=StreamHandler",
+        "args=", "class=logging.handlers.RotatingFileHandler", "format=%(message)s (x)", "kwargs={'a': 1}"}) {
+    INFO(option);
+    CHECK(with(option).empty());
+  }
+  CHECK(says(told("[handler_h]\nargs=(f(),)\n", ".conf"), "dangerous builtins.eval"));
 }
 
 TEST_CASE("what onnxruntime-genai would load as a provider's library is told but where its own is named") {
