@@ -70,8 +70,13 @@ void Run::add(TraceStep step, const void* teller) {
   if (trace_.segments.empty() || (has_died_ && !step.fatal)) begin_segment();
   has_died_ = step.fatal;
   if (step.step && last_) {
-    if (*step.step == *last_ && teller == last_teller_) return;
-    if (*step.step < *last_) begin_segment();
+    if (*step.step == *last_ && teller == last_teller_) {
+      if (!repeated_.is_of_several(step)) return;
+      warn_of_repeated(step);
+      step.step.reset();
+    } else if (*step.step < *last_) {
+      begin_segment();
+    }
   }
   TraceSegment& segment = trace_.segments.back();
   step.segment = static_cast<std::uint32_t>(trace_.segments.size() - 1);
@@ -79,11 +84,21 @@ void Run::add(TraceStep step, const void* teller) {
     if (!segment.first) segment.first = step.step;
     segment.last = last_ = step.step;
     last_teller_ = teller;
+    repeated_.begin(step);
   }
   if (trace_.steps.push_back(step)) return;
   is_full_ = true;
   warn("too-large",
        "there are more different steps than are kept: none from line " + std::to_string(step.line) + " on");
+}
+
+void Run::warn_of_repeated(const TraceStep& step) {
+  if (warned_repeated_ == step.step) return;
+  warned_repeated_ = step.step;
+  warn("repeated-number", escaped(trace_.sources[step.source].path) + ":" + std::to_string(step.line) + ": " +
+                              std::to_string(*step.step) +
+                              " comes again and again, with other scales: it is no step's number, and what has it is "
+                              "told without one");
 }
 
 void Run::restart(std::int64_t step) {

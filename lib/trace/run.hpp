@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/trace/repeated_number.hpp"
 #include "lib/trace/trace.hpp"
 
 namespace tare {
@@ -25,8 +26,9 @@ class Run {
   /// Which step a source is, added when it is asked for first.
   std::uint32_t source(const std::string& path, std::string_view kind, std::string_view tag = {});
 
-  /// `teller` tells shapes of lines apart: a second step of the same number and teller is a copy, and dropped. One
-  /// with a lower number begins a segment, and so does the first one behind what ended the run.
+  /// `teller` tells shapes of lines apart: a second step of the same number and teller is a copy, and dropped, unless
+  /// so many scales come with that number that it is no step's: it is then taken off. One with a lower number begins a
+  /// segment, and so does the first one behind what ended the run.
   void add(TraceStep step, const void* teller);
   /// A start of the run at `step`, as far as the source tells it: steps from there on that came before are dead.
   void restart(std::int64_t step);
@@ -45,6 +47,7 @@ class Run {
 
  private:
   void begin_segment();
+  void warn_of_repeated(const TraceStep& step);
   /// A start is seen by its first number. Of lines in front of that which have none those are its own from where the
   /// scale leaps up by more than a growth: a scaler that was not restored begins anew.
   void move_to_starts();
@@ -53,7 +56,9 @@ class Run {
   std::map<std::array<std::string, 3>, std::uint32_t> source_numbers_;
   std::optional<std::int64_t> last_;
   const void* last_teller_ = nullptr;
-  bool has_died_ = false;  ///< what was added last ended the run
+  RepeatedNumber repeated_;
+  std::optional<std::int64_t> warned_repeated_;  ///< the last one
+  bool has_died_ = false;                        ///< what was added last ended the run
   bool is_full_ = false;
   std::map<std::string, std::size_t, std::less<>> warned_;
 };

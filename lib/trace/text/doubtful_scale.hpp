@@ -13,9 +13,10 @@ inline bool is_power_of_two(double value) {
   return std::frexp(value, &exponent) == 0.5;
 }
 
-/// The power of two that six digits were printed of; others as they are.
-inline double of_six_digits(double printed) {
-  constexpr double most_off = 5e-6;
+/// The power of two that so many digits were printed of; others as they are. 0: of one that is not rounded.
+inline double of_digits(int digits, double printed) {
+  if (digits == 0) return printed;
+  const double most_off = 5 * std::pow(10, -digits);
   const double power = std::exp2(std::round(std::log2(printed)));
   return printed > 0 && std::abs(power / printed - 1) <= most_off ? power : printed;
 }

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstring>
 
+#include "lib/base/holds.hpp"
 #include "lib/base/letters.hpp"
 #include "lib/base/read_double.hpp"
+#include "lib/base/whole_number.hpp"
 
 namespace tare {
 
@@ -46,25 +49,53 @@ std::optional<Number> grouped(std::string_view text, std::size_t begin, const Nu
   return whole.end == first.end ? std::nullopt : std::optional(whole);
 }
 
+bool is_letter_or_digit(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
 /// "64k", "1.5M": of how many, the number before it does not tell.
 bool is_multiplied(std::string_view text, std::size_t end) {
   constexpr std::string_view letters = "kKMGB";
   const bool is_letter = end < text.size() && letters.find(text[end]) != letters.npos;
-  return is_letter && (end + 1 == text.size() || std::isalnum(static_cast<unsigned char>(text[end + 1])) == 0);
+  return is_letter && (end + 1 == text.size() || !is_letter_or_digit(text[end + 1]));
+}
+
+/// Behind what numbers of torch, NumPy 2, TensorFlow and JAX are printed in: "np.float32(65536.0)", "tensor([65536.])".
+std::size_t unwrapped_at(std::string_view text, std::size_t at) {
+  constexpr std::string_view wrappers[] = {"tensor(",     "Tensor(",     "tf.Tensor(", "np.float16(",
+                                           "np.float32(", "np.float64(", "Array(",     "DeviceArray("};
+  for (const std::string_view wrapper : wrappers) {
+    if (!text.substr(at).starts_with(wrapper)) continue;
+    at += wrapper.size();
+    const std::string_view list = text.substr(at);
+    const bool is_of_one = list.starts_with("[") && list.substr(0, list.find(']')).find(',') == list.npos;
+    return is_of_one ? at + 1 : at;
+  }
+  return at;
+}
+
+/// "2^16", "2**16", of which `base` is read; of other bases nothing.
+std::optional<Number> raised(std::string_view text, const Number& base) {
+  const std::string_view behind = text.substr(base.end);
+  const std::size_t sign = behind.starts_with("**") ? 2 : behind.starts_with("^") ? 1 : 0;
+  if (sign == 0) return base;
+  double exponent = 0;
+  const char* const first = behind.data() + sign;
+  const auto [end, error] = read_double(first, behind.data() + behind.size(), exponent);
+  if (base.value != 2 || error != std::errc()) return {};
+  return Number{std::exp2(exponent), static_cast<std::size_t>(end - text.data())};
 }
 
 std::optional<Number> number_at(std::string_view text, std::size_t at, Fact fact) {
   const std::size_t most = std::min(text.size(), at + most_skipped);
   while (at < most && is_filler(text[at])) ++at;
-  for (const std::string_view wrapped : {"tensor(", "Tensor("}) {
-    if (text.substr(at).starts_with(wrapped)) at += wrapped.size();
-  }
+  at = unwrapped_at(text, at);
   double value = 0;
   const auto [end, error] = read_double(text.data() + at, text.data() + text.size(), value);
   if (error == std::errc()) {
     const Number number{value, static_cast<std::size_t>(end - text.data())};
     if (is_multiplied(text, number.end)) return {};
-    if (number.end >= text.size() || text[number.end] != ',') return number;
+    if (number.end >= text.size() || text[number.end] != ',') return raised(text, number);
     return grouped(text, at, number).value_or(number);
   }
   if (error == std::errc::result_out_of_range) {  // 1e-400, 1e400
@@ -90,15 +121,46 @@ bool begins_a_name(std::string_view text, std::size_t at) {
   return from == at || std::ranges::find(values, text.substr(from, at - from)) != std::end(values);
 }
 
+/// Of "log2_loss_scale: 16", before a label that may lack its first letter.
+bool is_of_logarithm(std::string_view before) {
+  constexpr std::string_view logarithms[] = {"lg_", "log_", "log2_", "ln_"};
+  const auto ends = [before](std::string_view name) {
+    return before.ends_with(name) ||
+           (before.size() > name.size() && before.substr(0, before.size() - 1).ends_with(name));
+  };
+  return std::ranges::any_of(logarithms, ends);
+}
+
+/// Whether a label is no part of a longer name, nor behind a word that makes it one of other things than the run's
+/// steps: "accum_step", "tokens/step", "accumulation step".
+bool names_a_counter(std::string_view text, std::size_t at) {
+  constexpr std::string_view others[] = {"accum", "accumulation", "micro", "per",   "skipped", "warmup",
+                                         "lr",    "save",         "log",   "eval",  "max",     "total",
+                                         "num",   "best",         "sub",   "inner", "decay",   "patience"};
+  if (at > 0 && (is_letter_or_digit(text[at - 1]) || std::strchr("_/-.", text[at - 1]) != nullptr)) return false;
+  while (at > 0 && text[at - 1] == ' ') --at;
+  std::size_t from = at;
+  while (from > 0 && std::isalpha(static_cast<unsigned char>(text[from - 1])) != 0) --from;
+  return !holds(others, in_small_letters(text.substr(from, at - from)));
+}
+
+/// "412ms" is a time, and "8.78" a mean.
+bool is_counted(const Number& number, Fact fact, char next) {
+  return !is_letter_or_digit(next) && (fact != Fact::step || whole_number(number.value));
+}
+
 /// The first place from `from` on where the label has a number behind it.
 std::optional<Number> find_number(const LineField& field, std::string_view text, std::size_t from, bool is_cut) {
   for (std::size_t at = text.find(field.label, from); at != text.npos; at = text.find(field.label, at + 1)) {
     if (field.is_whole && !begins_a_name(text, at)) continue;
+    if (field.is_counter && !names_a_counter(text, at)) continue;
+    if (field.fact == Fact::printed && is_of_logarithm(text.substr(0, at))) continue;
     const auto number = number_at(text, at + field.label.size(), field.fact);
     if (!number || !is_followed(text, number->end, field.behind)) continue;
     const char next = number->end < text.size() ? text[number->end] : ' ';
-    if (next == '%') continue;  // how much of it is done: "steps:  12%"
-    if (field.is_whole && std::isalnum(static_cast<unsigned char>(next)) != 0) continue;  // "scale 512x512"
+    if (next == '%') continue;                                 // how much of it is done: "steps:  12%"
+    if (field.is_whole && is_letter_or_digit(next)) continue;  // "scale 512x512"
+    if (field.is_counter && !is_counted(*number, field.fact, next)) continue;
     if (is_cut && number->end == text.size()) return {};
     return number;
   }

@@ -39,9 +39,10 @@ struct LineField {
   Fact fact;
   std::string_view label;  ///< what stands before the number: blanks, colons, quotes and the like between are skipped
   bool is_required = false;
-  char behind = 0;        ///< what stands behind it, blanks aside; 0: anything
-  bool is_whole = false;  ///< no other word stands before the label: "loss", and neither "aux_loss" nor "aux loss"
-  bool is_next = false;   ///< the label stands right behind the number of the field before
+  char behind = 0;          ///< what stands behind it, blanks aside; 0: anything
+  bool is_whole = false;    ///< no other word stands before the label: "loss", and neither "aux_loss" nor "aux loss"
+  bool is_next = false;     ///< the label stands right behind the number of the field before
+  bool is_counter = false;  ///< of steps or epochs, whole, without a unit: not "accum_step", "ms/step", "412ms"
 };
 
 enum class Meaning : std::uint8_t {
@@ -75,13 +76,14 @@ struct LineShape {
   int first_epoch = 0;      ///< where the count of epochs begins
   std::string_view unit = "step";
   bool is_paced = true;  ///< a report comes every so many steps; false: of a fairseq report the distance alone tells
-  bool is_kind_sure = true;     ///< false: other frameworks print the same words
-  bool is_told_again = false;   ///< an event that moments tell as well, where the log has any
-  bool is_last_resort = false;  ///< for lines that no other shape fits
-  bool is_lone = false;         ///< the line tells a scale, or a loss, and no step
-  bool has_six_digits = false;  ///< the scale is printed in six digits: of a power of two they are enough
-  bool repeats_steps = false;   ///< a step that overflowed is tried again under its number
-  bool is_doubtful = false;     ///< the name may be of anything: a loss scale begins with a great power of two
+  bool is_kind_sure = true;        ///< false: other frameworks print the same words
+  bool is_told_again = false;      ///< an event that moments tell as well, where the log has any
+  bool is_last_resort = false;     ///< for lines that no other shape fits
+  bool is_lone = false;            ///< the line tells a scale, or a loss, and no step
+  int digits = 0;                  ///< that the scale is printed in, if few: of a power of two they are enough
+  bool repeats_steps = false;      ///< a step that overflowed is tried again under its number
+  bool is_doubtful = false;        ///< the name may be of anything: a loss scale begins with a great power of two
+  bool is_of_any_trainer = false;  ///< epochs count from 0 or 1, bars begin again in each, batches count within it
 };
 
 /// A line, or what stands between two carriage returns of one.

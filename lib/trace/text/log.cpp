@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "lib/base/text.hpp"
 #include "lib/base/whole_number.hpp"
@@ -64,6 +65,18 @@ bool may_go_on(std::string_view line) {
   return line.find("verflow") != line.npos || line.find("OVERFLOW") != line.npos || line.find("kipping") != line.npos;
 }
 
+/// Of an epoch, or of nobody knows which of its steps.
+bool is_of_epoch(const Facts& facts) {
+  return facts.has(Fact::epoch) && !facts.has(Fact::step) && !facts.has(Fact::batch);
+}
+
+/// What is no power of two is a mean, where the line may be of many steps.
+void tell_mean(TraceStep& step) {
+  if (step.after && std::isfinite(*step.after) && !is_power_of_two(*step.after)) {
+    step.smoothed = std::exchange(step.after, {});
+  }
+}
+
 bool is_no_aside(const Facts& facts) {
   return facts.shape->meaning != Meaning::aside;
 }
@@ -76,6 +89,7 @@ void Log::read(Input& input) {
     path_ = input.path();
     sure_kind_ = {};
     open_.clear();
+    bars_.clear();
   }
   scan_lines(input, WhichLines::with_trigger, [this](const Line& line) { return take(line); },
              {input.slice().before, !open_.empty()});
@@ -145,7 +159,7 @@ bool Log::is_scale(const Facts& facts) {
     has_sure_scale_ = has_sure_scale_ || !is_of_losses(facts.shape->meaning);
     return true;
   }
-  const double value = facts.get(Fact::printed).value_or(0);
+  const double value = of_digits(facts.shape->digits, facts.get(Fact::printed).value_or(0));
   has_great_scale_ = has_great_scale_ || may_begin_as_scale(value);
   return may_go_on_as_scale(value) && has_great_scale_ && !has_sure_scale_;
 }
@@ -178,18 +192,38 @@ void Log::warn_of(const Facts& facts, std::string_view code) {
                        escaped(facts.line->text.substr(0, most)));
 }
 
+std::int64_t Log::first_epoch(const LineShape& shape, std::int64_t epoch, std::int64_t step) {
+  if (!shape.is_of_any_trainer) return shape.first_epoch;
+  if (!first_epoch_) first_epoch_ = epoch == 1 && step <= 1 ? epoch : shape.first_epoch;
+  return *first_epoch_;
+}
+
+/// Of so many, without an epoch.
+std::optional<std::int64_t> Log::number_in_bar(const LineShape& shape, std::int64_t step, std::int64_t total) {
+  constexpr std::size_t most_bars = 64;
+  if (bars_.size() >= most_bars && !bars_.contains({&shape, total})) return step;
+  return bars_[{&shape, total}].number(step, total);
+}
+
 std::optional<std::int64_t> Log::number_of(const Facts& facts) {
-  const auto step = as_step(facts.get(Fact::step));
-  if (!step && facts.has(Fact::batch)) {
+  auto step = as_step(facts.get(Fact::step));
+  if (!step && facts.shape->is_of_any_trainer) {
+    if (facts.has(Fact::epoch)) step = as_step(facts.get(Fact::batch));
+  } else if (!step && facts.has(Fact::batch)) {
     const int first = facts.shape->first_epoch;
     return facts.get(Fact::epoch).value_or(first) <= first ? as_step(facts.get(Fact::batch)) : std::nullopt;
   }
   const auto per_epoch = as_step(facts.get(Fact::per_epoch));
   const auto epoch = as_step(facts.get(Fact::epoch));
-  if (step && epoch && !per_epoch) return epochs_.number(*epoch, *step, as_step(facts.get(Fact::total)));
+  const auto total = as_step(facts.get(Fact::total));
+  if (step && epoch && !per_epoch) return epochs_.number(*epoch, *step, total);
+  const auto of_many = per_epoch ? per_epoch : total;
+  if (step && of_many && facts.shape->is_of_any_trainer && !facts.has(Fact::epoch)) {
+    return number_in_bar(*facts.shape, *step, *of_many);
+  }
   if (!step || !epoch) return step;
   std::int64_t whole = 0, number = 0;
-  if (__builtin_mul_overflow(*epoch - facts.shape->first_epoch, *per_epoch, &whole)) return {};
+  if (__builtin_mul_overflow(*epoch - first_epoch(*facts.shape, *epoch, *step), *per_epoch, &whole)) return {};
   if (__builtin_add_overflow(whole, *step, &number)) return {};
   return number;
 }
@@ -206,8 +240,8 @@ TraceStep Log::step_of(const Facts& facts) {
     (std::isfinite(*power) && !is_power_of_two(*power) ? step.smoothed : step.after) = power;
   }
   if (const auto smoothed = facts.get(Fact::smoothed)) step.smoothed = smoothed;
-  if (facts.shape->has_six_digits && step.scale) step.scale = of_six_digits(*step.scale);
-  if (facts.shape->has_six_digits && step.after) step.after = of_six_digits(*step.after);
+  if (step.scale) step.scale = of_digits(facts.shape->digits, *step.scale);
+  if (step.after) step.after = of_digits(facts.shape->digits, *step.after);
   if (facts.has(Fact::ratio) && step.scale) step.after = *step.scale * *facts.get(Fact::ratio);
   if (facts.shape->holds && !step.after) step.after = step.scale;
   step.overflow = facts.shape->overflow;
@@ -470,7 +504,11 @@ void Log::add_report(Report& report, std::uint64_t span) {
 
 void Log::tell_moment(const Facts& facts) {
   TraceStep step = step_of(facts);
-  if (facts.has(Fact::epoch) && !facts.has(Fact::step) && !facts.has(Fact::batch)) return;
+  if (is_of_epoch(facts)) {
+    if (has_numbers_) return;  // which tell more
+    tell_mean(step);
+  }
+  has_numbers_ = has_numbers_ || step.step;
   if (is_copy(facts, step)) return;
   has_moments_ = true;
   flush_event();

@@ -6,11 +6,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/trace/epoch_clock.hpp"
 #include "lib/trace/input.hpp"
 #include "lib/trace/run.hpp"
+#include "lib/trace/text/bar_clock.hpp"
 #include "lib/trace/text/copies.hpp"
 #include "lib/trace/text/lone_losses.hpp"
 #include "lib/trace/text/lone_scales.hpp"
@@ -72,6 +74,8 @@ class Log {
   void tell_skipped(TraceStep& step, std::uint64_t total);
   [[nodiscard]] TraceStep step_of(const Facts& facts);
   [[nodiscard]] std::optional<std::int64_t> number_of(const Facts& facts);
+  std::optional<std::int64_t> number_in_bar(const LineShape& shape, std::int64_t step, std::int64_t total);
+  std::int64_t first_epoch(const LineShape& shape, std::int64_t epoch, std::int64_t step);
   std::uint32_t source_of(const LineShape& shape);
   [[nodiscard]] bool is_copy(const Facts& facts, const TraceStep& step);
   bool join(const LineShape& shape, const TraceStep& step);
@@ -100,8 +104,10 @@ class Log {
   std::vector<Event> waiting_;   ///< behind it
   std::map<const LineShape*, ReportClock> clocks_;
   EpochClock epochs_;
-  const LineShape* reports_ = nullptr;       ///< the shape whose reports are followed
-  std::optional<std::int64_t> last_report_;  ///< of the segment
+  std::map<std::pair<const LineShape*, std::int64_t>, BarClock> bars_;  ///< of the file, by how many there are
+  std::optional<std::int64_t> first_epoch_;                             ///< where no framework says
+  const LineShape* reports_ = nullptr;                                  ///< the shape whose reports are followed
+  std::optional<std::int64_t> last_report_;                             ///< of the segment
   std::optional<std::uint64_t> last_total_;
   std::optional<std::int64_t> report_before_;  ///< the last one
   std::optional<std::int64_t> told_twice_;     ///< the last report of which there were two, with different counts
@@ -109,7 +115,7 @@ class Log {
   std::uint64_t losses_ = 0;                   ///< lines that told one since the last event
   std::optional<std::uint64_t> fewest_losses_;
   bool has_events_ = false;
-  bool has_moments_ = false;
+  bool has_moments_ = false, has_numbers_ = false;
   bool has_great_scale_ = false, has_sure_scale_ = false;
   bool is_dead_ = false;  ///< what was told last is the exception that ended the run
   Numbering numbering_ = Numbering::unknown;

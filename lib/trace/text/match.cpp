@@ -46,6 +46,13 @@ bool is_lost(const Facts& facts) {
   return !std::isfinite(facts.get(Fact::loss).value_or(0));
 }
 
+/// What fits where no surer shape does, and has no step, is tried last in the next line, too.
+bool is_likely_next(const Facts& facts) {
+  const LineShape& shape = *facts.shape;
+  const bool needs_no_step = shape.meaning != Meaning::moment || !shape.is_last_resort;
+  return !shape.is_lone && (needs_no_step || facts.has(Fact::step));
+}
+
 }  // namespace
 
 bool Matcher::is_taken(std::size_t at) const {
@@ -86,7 +93,7 @@ void Matcher::look_for(const Shapes& shapes, const LineShape*& favourite, const 
     if (shape == favourite && !matches_.empty()) continue;
     if (shape->is_last_resort && !matches_.empty()) continue;
     if (!find_all(*shape, line)) continue;
-    if (!shape->is_lone) favourite = shape;
+    if (is_likely_next(matches_.back().facts)) favourite = shape;
     if (is_alone(*shape, line.text)) return;
   }
 }

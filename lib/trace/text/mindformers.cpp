@@ -18,6 +18,12 @@ constexpr LineField mindformers_returned[] = {
     {overflow, "Bool,", true}, {after, "Float32, value"}, {after, "Float32,", true},
 };
 
+/// PanGu-alpha's and CodeGeeX's monitors: steps count through the run.
+constexpr LineField mindspore_monitored[] = {
+    {rank, "local_rank:"}, {step, "step:", true},           {loss, "output is"},
+    {loss, "loss is"},     {overflow, "overflow is", true}, {after, "scale is", true},
+};
+
 constexpr LineShape mindformers_lines[] = {
     {.kind = "mindformers-log",
      .needle = "overflow cond",
@@ -28,6 +34,11 @@ constexpr LineShape mindformers_lines[] = {
      .needle = "current epoch percent",
      .also = "dtype=Bool",
      .fields = mindformers_returned,
+     .meaning = Meaning::moment},
+    {.kind = "mindspore-log",
+     .needle = "overflow is ",
+     .also = "scale is ",
+     .fields = mindspore_monitored,
      .meaning = Meaning::moment},
 };
 
