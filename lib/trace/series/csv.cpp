@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "lib/base/holds.hpp"
 #include "lib/base/letters.hpp"
 #include "lib/base/read_double.hpp"
 #include "lib/base/text.hpp"
 #include "lib/base/utf8.hpp"
-#include "lib/base/whole_number.hpp"
+#include "lib/trace/series/row_place.hpp"
 #include "lib/trace/text/scan.hpp"
 
 namespace tare {
@@ -78,25 +77,18 @@ class Table {
 
   [[nodiscard]] SeriesRow row(std::string_view line, std::uint64_t number, Series& series) const {
     SeriesRow row{.line = number};
-    int step_rank = 0;
+    RowPlace place;
     const Cells cells = cells_of(line, separator_);
     for (std::size_t i = 0; i < std::min(cells.size(), keys_.size()); ++i) {
       if (keys_[i].role == KeyRole::none) continue;
       bool is_flag = false;
       const auto value = number_of(cells[i], is_flag);
       if (!value) continue;
-      const auto step = whole_number(*value);
-      if (keys_[i].role == KeyRole::step && step && (!row.step || keys_[i].rank < step_rank)) {
-        row.step = step;
-        step_rank = keys_[i].rank;
-      }
-      if (keys_[i].role == KeyRole::epoch && step) row.epoch = step;
+      place.take(keys_[i], names_[i], *value);
       series.put(row, names_[i], *value, is_flag);
     }
-    if (!row.step && row.epoch) {
-      row.step = std::exchange(row.epoch, {});
-      if (!row.scales.empty()) series.count_by("epoch");
-    }
+    constexpr std::string_view epochs = "epoch";
+    if (place.tell(row) == epochs && !row.scales.empty()) series.count_by(epochs);
     return row;
   }
 

@@ -4,9 +4,9 @@
 
 #include "lib/base/text.hpp"
 #include "lib/base/utf8.hpp"
-#include "lib/base/whole_number.hpp"
 #include "lib/trace/series/json_line.hpp"
 #include "lib/trace/series/keys.hpp"
+#include "lib/trace/series/row_place.hpp"
 #include "lib/trace/text/scan.hpp"
 #include "lib/trace/text/unwrapped.hpp"
 
@@ -32,35 +32,12 @@ struct Keys {
   }
 };
 
-/// The step by its surest name; an epoch where there is no other.
-std::optional<std::int64_t> step_of(const Keys& keys, const Series& series, std::string_view& unit) {
-  std::optional<std::int64_t> step;
-  int best = 0;
+std::string_view tell_place(const Keys& keys, const Series& series, SeriesRow& row) {
+  RowPlace place;
   for (const auto& [name, number] : keys.all) {
-    const Key key = series.key(name);
-    const bool is_step = key.role == KeyRole::step || key.role == KeyRole::epoch;
-    const auto whole = whole_number(number.value);
-    if (!is_step || number.is_flag || !whole) continue;
-    constexpr int behind_steps = 1000;
-    const int rank = key.rank + (key.role == KeyRole::epoch ? behind_steps : 0);
-    if (step && rank >= best) continue;
-    best = rank;
-    step = whole;
-    unit = key.role == KeyRole::epoch ? "epoch" : name.ends_with("num_updates") ? "update" : "";
+    if (!number.is_flag) place.take(series.key(name), name, number.value);
   }
-  return step;
-}
-
-/// What stands beside a step; nothing where the epoch is the step.
-std::optional<std::int64_t> epoch_beside_step(const Keys& keys, const Series& series) {
-  std::optional<std::int64_t> epoch;
-  bool has_step = false;
-  for (const auto& [name, number] : keys.all) {
-    const KeyRole role = series.key(name).role;
-    has_step = has_step || role == KeyRole::step;
-    if (role == KeyRole::epoch && !epoch) epoch = whole_number(number.value);
-  }
-  return has_step ? epoch : std::nullopt;
+  return place.tell(row);
 }
 
 }  // namespace
@@ -96,9 +73,8 @@ void read_json_lines(Input& input, Series& series) {
                  series.broken("JSON", line.number);
                  return false;
                }
-               std::string_view unit;
-               SeriesRow row{.step = step_of(keys, series, unit), .line = line.number};
-               row.epoch = epoch_beside_step(keys, series);
+               SeriesRow row{.line = line.number};
+               const std::string_view unit = tell_place(keys, series, row);
                for (const auto& [name, number] : keys.all) series.put(row, name, number.value, number.is_flag);
                if (!row.scales.empty() && !series.is_settled()) {
                  // LoggerHook's means, and those of a whole epoch.

@@ -12,7 +12,8 @@ struct Name {
   std::string_view name;
   KeyRole role;
   int rank;
-  bool may_have_prefix;  ///< "train_loss_scale"; not "lr_scale", which is none
+  bool may_have_prefix;                            ///< "train_loss_scale"; not "lr_scale", which is none
+  bool is_doubtful = false, is_logarithm = false;  ///< as in Key
 };
 
 /// In lower case, with one underline for what separates words.
@@ -32,7 +33,10 @@ constexpr Name names[] = {
     {"cur_scale", KeyRole::scale, 5, true},
     {"dynamic_scale", KeyRole::scale, 5, true},
     {"scaler", KeyRole::scale, 6, false},
-    {"scale", KeyRole::scale, 7, false},
+    {"scale", KeyRole::scale, 7, false, true},
+    {"train_scale", KeyRole::scale, 8, false, true},  // Flax's ImageNet example
+    {"lg_loss_scale", KeyRole::scale, 9, false, false, true},
+    {"log2_loss_scale", KeyRole::scale, 9, false, false, true},
     {"step", KeyRole::step, 0, false},
     {"_step", KeyRole::step, 1, false},
     {"global_step", KeyRole::step, 2, true},
@@ -41,6 +45,11 @@ constexpr Name names[] = {
     {"num_updates", KeyRole::step, 5, true},
     {"steps", KeyRole::step, 6, false},
     {"current_steps", KeyRole::step, 6, false},
+    {"batch", KeyRole::batch, 0, false},
+    {"batch_idx", KeyRole::batch, 0, false},
+    {"batch_index", KeyRole::batch, 0, false},
+    {"it", KeyRole::batch, 1, false},
+    {"i", KeyRole::batch, 2, false},
     {"epoch", KeyRole::epoch, 0, false},
     {"skipped", KeyRole::overflow, 0, false},
     {"overflow", KeyRole::overflow, 0, true},
@@ -121,6 +130,8 @@ Key key_of(std::string_view name) {
     if (!is_named(last, known)) continue;
     if (known.role == KeyRole::loss && is_of_evaluation(bare)) return {};
     key.role = known.role;
+    key.is_doubtful = known.is_doubtful;
+    key.is_logarithm = known.is_logarithm;
     key.rank += known.rank;
     return key;
   }

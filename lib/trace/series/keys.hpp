@@ -5,12 +5,15 @@
 
 namespace tare {
 
-enum class KeyRole { none, step, epoch, scale, overflow, loss, grad_norm };
+/// `batch` counts steps within an epoch, or how many samples a step has.
+enum class KeyRole { none, step, batch, epoch, scale, overflow, loss, grad_norm };
 
 struct Key {
   KeyRole role = KeyRole::none;
-  int rank = 0;            ///< of several that mean the same, the lowest is the surest
-  bool is_before = false;  ///< a scale that the step ran with, and not the one that it left
+  int rank = 0;               ///< of several that mean the same, the lowest is the surest
+  bool is_before = false;     ///< a scale that the step ran with, and not the one that it left
+  bool is_doubtful = false;   ///< a scale whose name may be of anything: a loss scale begins with a great power of two
+  bool is_logarithm = false;  ///< to the base of two, of a scale
 };
 
 /// Of a tag, a column or a key: "train/loss_scale", "loss-scale vs samples", "[metric]grad_scaler".

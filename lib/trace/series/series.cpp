@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "lib/base/text.hpp"
+#include "lib/trace/text/doubtful_scale.hpp"
 
 namespace tare {
 
@@ -28,6 +29,10 @@ TraceSteps without_overflows(const TraceSteps& steps) {
     others.push_back(step);
   }
   return others;
+}
+
+std::optional<std::int64_t> run_number(const SeriesRow& row, EpochClock& epochs) {
+  return row.step && row.epoch ? epochs.number(*row.epoch, *row.step, {}) : row.step;
 }
 
 void tell_losses(const SeriesRow& row, TraceStep& step) {
@@ -60,9 +65,17 @@ void Series::broken(std::string_view what, std::uint64_t line) {
 
 Key Series::key(std::string_view name) const {
   Key key = key_of(name);
-  if (!tag_.empty() && name == tag_) key.role = KeyRole::scale;
+  if (!tag_.empty() && name == tag_) {
+    key.role = KeyRole::scale;
+    key.is_doubtful = false;
+  }
   if (!tag_.empty() && name != tag_ && key.role == KeyRole::scale) key.role = KeyRole::none;
   return key;
+}
+
+bool Series::Candidate::may_have(double value) {
+  has_begun = has_begun || may_begin_as_scale(value);
+  return has_begun && (!key.is_doubtful || may_go_on_as_scale(value));
 }
 
 void Series::Numbers::add(double value) {
@@ -89,7 +102,7 @@ Series::Candidate* Series::candidate(std::string_view name, const Key& key, std:
   if (candidates_.size() == candidates_most || name.size() > longest_name) return nullptr;
   index = candidates_.size();
   indices_.emplace(name, index);
-  candidates_.push_back({std::string(name), key, {}, 0, {}});
+  candidates_.push_back({std::string(name), key, {}, 0, {}, !key.is_doubtful});
   return &candidates_.back();
 }
 
@@ -98,7 +111,9 @@ void Series::put(SeriesRow& row, std::string_view name, double value, bool is_fl
   switch (key.role) {
     case KeyRole::scale: {
       std::size_t index = 0;
-      if (!is_flag && candidate(name, key, index) != nullptr) row.scales.emplace_back(index, value);
+      if (is_flag) return;
+      Candidate* const known = candidate(name, key, index);
+      if (known != nullptr && known->may_have(value)) row.scales.emplace_back(index, value);
       return;
     }
     case KeyRole::overflow:
@@ -124,14 +139,15 @@ void Series::add_without_scale(SeriesRow row) {
   if (row.loss && loss_rank_ && row.loss_rank < *loss_rank_) without_scale_ = {};
   if (row.loss) loss_rank_ = row.loss_rank;
   if (!row.step || (!row.loss && !row.grad_norm)) return;
-  TraceStep step{.step = row.step, .line = row.line, .source = without_scale_.source(path_, kind_)};
+  TraceStep step{
+      .step = run_number(row, epochs_without_scale_), .line = row.line, .source = without_scale_.source(path_, kind_)};
   tell_losses(row, step);
   without_scale_.add(step, this);
 }
 
 void Series::add(const SeriesRow& row) {
   if (row.scales.empty()) return add_without_scale(row);
-  const auto number = row.step && row.epoch ? epochs_.number(*row.epoch, *row.step, {}) : row.step;
+  const auto number = run_number(row, epochs_);
   for (const auto& [index, value] : row.scales) {
     Candidate& candidate = *std::next(candidates_.begin(), static_cast<std::ptrdiff_t>(index));
     if (candidate.path != path_ || candidate.run.trace().sources.empty()) {
@@ -139,7 +155,10 @@ void Series::add(const SeriesRow& row) {
       candidate.source = candidate.run.source(path_, kind_, candidate.name);
     }
     TraceStep step{.step = number, .line = row.line, .source = candidate.source};
-    (is_smoothed_ ? step.smoothed : candidate.key.is_before ? step.scale : step.after) = value;
+    auto& told = is_smoothed_ || candidate.key.is_logarithm ? step.smoothed
+                 : candidate.key.is_before                  ? step.scale
+                                                            : step.after;
+    told = candidate.key.is_logarithm ? std::exp2(value) : value;
     step.overflow = row.overflow;
     tell_losses(row, step);
     candidate.run.add(step, &candidate);
@@ -164,7 +183,8 @@ Trace Series::finish() {
   Trace trace;
   if (best != nullptr) {
     for (const Candidate& other : candidates_) {
-      if (&other == best || without_axis(other.name) == without_axis(best->name)) continue;
+      const bool is_other = &other != best && !other.run.empty();
+      if (!is_other || without_axis(other.name) == without_axis(best->name)) continue;
       best->run.warn("other-series", "the scale told is \"" + escaped(best->name) + "\"; \"" + escaped(other.name) +
                                          "\" could be one as well: ask for it by its name");
     }

@@ -64,6 +64,9 @@ class Series {
     Run run;
     std::uint32_t source = 0;
     std::string path;
+    bool has_begun = false;  ///< with a value that a doubtful name's scale begins with
+
+    bool may_have(double value);
   };
 
   /// What is known of a file, slices of which may come between those of others.
@@ -92,7 +95,7 @@ class Series {
   std::map<std::string, File, std::less<>> files_;  ///< of those of which there is something to say
   std::list<Candidate> candidates_;
   std::map<std::string, Numbers, std::less<>> numbers_;  ///< by the name of a series of overflows
-  EpochClock epochs_;
+  EpochClock epochs_, epochs_without_scale_;
   Run without_scale_;  ///< losses of the surest key, and gradient norms
   std::map<std::string, std::size_t, std::less<>> indices_;
   std::optional<int> loss_rank_;  ///< of the losses in it

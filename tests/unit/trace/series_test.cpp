@@ -257,11 +257,13 @@ TEST_CASE("a W&B file tells its history, and ends where it is cut off") {
 
 TEST_CASE("of several series the surest name is the scale, or the one that is asked for") {
   const std::string text =
-      "{\"step\": 1, \"scale\": 2.0, \"loss_scale\": 1024.0}\n{\"step\": 2, \"scale\": 2.0, \"loss_scale\": 1024.0}\n";
+      "{\"step\": 1, \"scale\": 2048.0, \"loss_scale\": 1024.0}\n{\"step\": 2, \"scale\": 2.0, \"loss_scale\": "
+      "1024.0}\n";
   const auto chosen = trace_of({{"m.jsonl", text}});
   CHECK(chosen.sources.at(0).tag == "loss_scale");
   CHECK(warns(chosen, "other-series"));
-  CHECK((*trace_of({{"m.jsonl", text}}, "scale").steps.begin()).after == 2.0);
+  CHECK((*trace_of({{"m.jsonl", text}}, "scale").steps.begin()).after == 2048.0);
+  CHECK((*trace_of({{"m.jsonl", "{\"step\": 1, \"scale\": 2.0}\n"}}, "scale").steps.begin()).after == 2.0);
 }
 
 TEST_CASE("tables, lines of JSON and event files without a scale tell the losses of their steps") {

@@ -1,0 +1,109 @@
+// Which number in a line, or a row, is the step's.
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "tests/unit/trace/memory_files.hpp"
+
+using namespace tare;
+
+namespace {
+
+using StepNumbers = std::vector<std::optional<std::int64_t>>;
+
+StepNumbers numbers_in(const Trace& trace) {
+  StepNumbers numbers;
+  for (const TraceStep& step : trace.steps) numbers.push_back(step.step);
+  return numbers;
+}
+
+bool has_warning(const Trace& trace, const std::string& code) {
+  for (const TraceWarning& warning : trace.warnings) {
+    if (warning.code == code) return true;
+  }
+  return false;
+}
+
+constexpr std::optional<std::int64_t> none;
+
+}  // namespace
+
+TEST_CASE("what is called after steps and counts none does not hide the number of the step") {
+  for (const std::string other :
+       {"tokens/step 524288", "ms/step: 12", "step 412ms", "accum_step: 8", "lr_step: 30", "last_skipped_step 3",
+        "time_per_step: 411", "avg_loss_step : 8.78", "accumulation step 4", "step: 0.412", "best_epoch: 7"}) {
+    INFO(other);
+    const Trace trace = trace_of_log("iter 1: loss 3.2, " + other + ", loss_scale 65536.0\niter 2: loss 3.1, " + other +
+                                     ", loss_scale 32768.0\n");
+    CHECK(numbers_in(trace) == StepNumbers{1, 2});
+  }
+}
+
+TEST_CASE("steps by their longer names count as before") {
+  for (const std::string name : {"step", "Step", "global_step", "global step", "Training step", "train/step:", "(step",
+                                 "train_step=", "optimizer step", "INFO iteration", "Iter"}) {
+    INFO(name);
+    CHECK(numbers_in(trace_of_log(name + " 7 loss 3.2 loss_scale 65536.0\n")) == StepNumbers{7});
+  }
+}
+
+TEST_CASE("a collapse under a number that always is the same is told, and that the number is none") {
+  std::string text;
+  for (const char* scale : {"65536", "65536", "32768", "16384", "8192"}) {
+    text += "step 64 loss 3.2 loss_scale " + std::string(scale) + ".0\n";
+  }
+  const Trace trace = trace_of_log(text);
+  CHECK(numbers_in(trace) == StepNumbers{64, none, none});
+  CHECK(steps_of(trace).back().after == 8192.0);
+  CHECK(has_warning(trace, "repeated-number"));
+  CHECK_FALSE(
+      has_warning(trace_of_log("step 1 loss_scale 65536.0\nstep 1 loss_scale 65536.0\nstep 1 loss_scale 32768.0\n"
+                               "step 2 loss_scale 32768.0\n"),
+                  "repeated-number"));
+}
+
+TEST_CASE("rows that name an epoch and a batch are all read") {
+  for (const char* key : {"batch", "batch_idx", "it", "i"}) {
+    INFO(key);
+    std::string rows, lines = "epoch," + std::string(key) + ",loss,loss_scale\n";
+    int scale = 65536;
+    for (int epoch = 1; epoch <= 2; ++epoch) {
+      for (int batch = 1; batch <= 3; ++batch, scale /= 2) {
+        const std::string numbers[] = {std::to_string(epoch), std::to_string(batch), std::to_string(scale)};
+        rows += "{\"epoch\": " + numbers[0] + ", \"" + key + "\": " + numbers[1] +
+                ", \"loss\": 3.2, \"loss_scale\": " + numbers[2] + ".0}\n";
+        lines += numbers[0] + "," + numbers[1] + ",3.2," + numbers[2] + ".0\n";
+      }
+    }
+    for (const Trace& trace : {trace_of({{"m.jsonl", rows}}), trace_of({{"m.csv", lines}})}) {
+      CHECK(numbers_in(trace) == StepNumbers{1, 2, 3, none, none, none});
+      CHECK(steps_of(trace).back().after == 2048.0);
+      CHECK(trace.unit == "step");
+    }
+  }
+}
+
+TEST_CASE("rows of an epoch that name no batch are told without a number once their scales show that they are many") {
+  const Trace trace = trace_of({{"m.csv", "epoch,loss,loss_scale\n1,3,65536\n1,3,32768\n1,3,16384\n1,3,8192\n"}});
+  CHECK(numbers_in(trace) == StepNumbers{1, none, none});
+  CHECK(has_warning(trace, "repeated-number"));
+}
+
+TEST_CASE("a batch beside an epoch counts within it, where the line tells of how many") {
+  CHECK(numbers_in(trace_of_log("Epoch 1/2, Batch 1/2, Loss: 3.2, Scale: 65536.0\n"
+                                "Epoch 1/2, Batch 2/2, Loss: 3.2, Scale: 32768.0\n"
+                                "Epoch 2/2, Batch 1/2, Loss: 3.2, Scale: 16384.0\n")) == StepNumbers{1, 2, 3});
+  CHECK(numbers_in(trace_of_log("Epoch: [0][0/2]\tTime 0.1 (0.1)\tLoss 3.2 (3.3)\tLossScale 65536.0\n"
+                                "Epoch: [0][1/2]\tTime 0.1 (0.1)\tLoss 3.2 (3.3)\tLossScale 32768.0\n"
+                                "Epoch: [1][0/2]\tTime 0.1 (0.1)\tLoss 3.2 (3.3)\tLossScale 16384.0\n")) ==
+        StepNumbers{0, 1, 2});
+}
+
+TEST_CASE("scales beside samples of an epoch are told without a number") {
+  for (const char* name : {"Scale", "loss_scale", "GradScale"}) {
+    INFO(name);
+    const Trace trace = trace_of_log("Train Epoch: 1 [64/6400 (1%)]\tLoss: 3.2\t" + std::string(name) +
+                                     ": 65536.0\nTrain Epoch: 1 [128/6400 (2%)]\tLoss: 3.2\t" + name + ": 32768.0\n");
+    CHECK(numbers_in(trace) == StepNumbers{none, none});
+  }
+}
