@@ -51,10 +51,13 @@ void add_axes(Drawing& drawing, const Frame& frame) {
   }
 }
 
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string legend_of(const Curve& curve) {
-  const std::string overflows = fmt::format("{} overflow{}", curve.events.size(), curve.events.size() == 1 ? "" : "s");
-  const std::string marks = curve.marks.empty() ? "" : fmt::format(", {} checkpoints", curve.marks.size());
-  return fmt::format("loss scale; {} (red){}", overflows, marks);
+  const std::string marks = curve.marks.empty() ? "" : ", " + counted(curve.marks.size(), "checkpoint");
+  return fmt::format("loss scale; {} (red){}", counted(curve.events.size(), "overflow"), marks);
 }
 
 }  // namespace
