@@ -62,7 +62,7 @@ Bytes history_record(const std::vector<std::pair<std::vector<std::string>, std::
 
 const std::string wandb_head(":W&B\xe1\xbe\0", 7);
 
-Bytes wandb_row(int step, const std::string& scale) {
+Bytes wandb_history(int step, const std::string& scale) {
   return history_record({{{"_step"}, std::to_string(step)}, {{"train", "loss_scale"}, scale}});
 }
 
@@ -156,11 +156,11 @@ TEST_CASE("a metric of MLflow is told line by line, and what is no metric is cou
 }
 
 TEST_CASE("a W&B file's records are told though they are cut into chunks, and its numbers whatever JSON they are") {
-  const Bytes row = wandb_row(4, "2048.0");
+  const Bytes row = wandb_history(4, "2048.0");
   const ByteView view = row;
   std::string file = wandb_head + chunk(2, view.first(5)) + chunk(3, view.subspan(5, 7)) + chunk(4, view.subspan(12));
-  file += chunk(1, wandb_row(9, "\"1024.0\""));
-  file += chunk(1, wandb_row(10, "{}")) + chunk(1, wandb_row(11, "512"));
+  file += chunk(1, wandb_history(9, "\"1024.0\""));
+  file += chunk(1, wandb_history(10, "{}")) + chunk(1, wandb_history(11, "512"));
   const Trace trace = trace_of({{"run-abc.wandb", file}});
   CHECK(course(trace) == "4:2048 9:1024 11:512");
   CHECK(trace.sources.at(0).tag == "train/loss_scale");
@@ -178,9 +178,9 @@ TEST_CASE("a W&B file goes on in its next block, behind what is left of one that
   constexpr std::size_t block = 32768, head = 7;
   for (const std::size_t left : {std::size_t{0}, std::size_t{1}, head - 1}) {
     INFO(left << " bytes are left of the block");
-    std::string file = wandb_head + chunk(1, wandb_row(4, "2048.0"));
+    std::string file = wandb_head + chunk(1, wandb_history(4, "2048.0"));
     const Bytes filler(block - left - file.size() - head, std::byte{0});
-    file += chunk(1, filler) + std::string(left, '\0') + chunk(1, wandb_row(9, "1024.0"));
+    file += chunk(1, filler) + std::string(left, '\0') + chunk(1, wandb_history(9, "1024.0"));
     const Trace trace = trace_of({{"run-abc.wandb", file}});
     CHECK(course(trace) == "4:2048 9:1024");
     CHECK(trace.warnings.empty());
@@ -188,15 +188,15 @@ TEST_CASE("a W&B file goes on in its next block, behind what is left of one that
 }
 
 TEST_CASE("a W&B file that is damaged tells what lies before, and behind which record that is") {
-  const std::string rows = wandb_head + chunk(1, wandb_row(4, "2048.0")) + chunk(1, wandb_row(9, "1024.0"));
-  std::string damaged = rows + chunk(1, wandb_row(10, "512.0"));
+  const std::string rows = wandb_head + chunk(1, wandb_history(4, "2048.0")) + chunk(1, wandb_history(9, "1024.0"));
+  std::string damaged = rows + chunk(1, wandb_history(10, "512.0"));
   damaged[damaged.size() - 3] ^= 1;
   const Trace trace = trace_of({{"run-abc.wandb", damaged}});
   CHECK(course(trace) == "4:2048 9:1024");
   CHECK(warned(trace, "crc") ==
         "run/run-abc.wandb: behind record 2 it is damaged or cut off: what comes before is told");
   for (const std::string& end :
-       {std::string(7, '\0') + "more", chunk(2, wandb_row(10, "512.0")), std::string("\1\2\3")}) {
+       {std::string(7, '\0') + "more", chunk(2, wandb_history(10, "512.0")), std::string("\1\2\3")}) {
     const Trace lost = trace_of({{"run-abc.wandb", rows + end}});
     CHECK(course(lost) == "4:2048 9:1024");
     CHECK(warned(lost, "truncated") ==
