@@ -75,8 +75,9 @@ void look_for_low_scale(const Examination& run, std::vector<Symptom>& found) {
     if (steps == 0) continue;
     const bool is_told = stretch.at_told > 0;
     is_exact = is_exact && is_told;
-    last.emplace_back(is_told ? stretch.after : std::max(stretch.after, *behind), static_cast<double>(steps));
-    told += static_cast<double>(steps);
+    const double counted = std::min(static_cast<double>(steps), last_steps - told);
+    last.emplace_back(is_told ? stretch.after : std::max(stretch.after, *behind), counted);
+    told += counted;
     if (is_told) behind = stretch.before;
   }
   const double limit = is_of_kind(run, "icefall-log") ? icefall_low_scale : run.thresholds.low_scale;
@@ -91,10 +92,10 @@ void look_for_low_scale(const Examination& run, std::vector<Symptom>& found) {
   if (last.empty() || median->first >= limit) return;
   found.push_back(
       {"low-scale",
-       fmt::format("{} is {}{}: gradients below {} become 0 in float16. If the loss is a sum, divide it",
-                   told == 1 ? "the scale of the last step"
-                             : fmt::format("the median scale of the last {} steps", std::min(told, last_steps)),
-                   is_exact ? "" : "at most ", float_text(median->first), float_text(0x1p-24 / median->first)),
+       fmt::format(
+           "{} is {}{}: gradients below {} become 0 in float16. If the loss is a sum, divide it",
+           told == 1 ? "the scale of the last step" : fmt::format("the median scale of the last {} steps", told),
+           is_exact ? "" : "at most ", float_text(median->first), float_text(0x1p-24 / median->first)),
        all[first].first,
        {{"median", median->first}, {"limit", limit}}});
 }

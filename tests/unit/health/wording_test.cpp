@@ -138,6 +138,9 @@ TEST_CASE("a scale is low by the median of its last thousand steps, or of all wh
   CHECK_THAT(told_by("low-scale", MadeRun().clean(16, 40).overflow(16, 4).clean(4, 59)),
              Catch::StartsWith("step 1: the median scale of the last 100 steps is 4.0"));
   CHECK(told_by("low-scale", MadeRun().clean(16, 60).overflow(16, 4).clean(4, 58)) == "nothing");
+  CHECK_THAT(told_by("low-scale", MadeRun().clean(4096, 100'000).overflow(4096, 4).clean(4, 500)),
+             Catch::StartsWith("step 1: the median scale of the last 1000 steps is 4.0"));
+  CHECK(told_by("low-scale", MadeRun().clean(4096, 100'000).overflow(4096, 4).clean(4, 498)) == "nothing");
   CHECK(told_by("low-scale", MadeRun("icefall-log").clean(0.01, 200)) == "nothing");
   CHECK_THAT(told_by("low-scale", MadeRun("icefall-log").clean(0x1p-7, 200)), Catch::StartsWith("step 1: the median"));
 }
