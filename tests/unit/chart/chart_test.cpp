@@ -180,6 +180,7 @@ TEST_CASE(
   Curve curve = collapse();
   curve.unit = "\"sample\"";
   curve.points.push_back({950, std::numeric_limits<double>::quiet_NaN()});
+  curve.marks[0].label = "</script>, \"quoted\", and more";
   const auto whole = data(curve);
   CHECK(whole["unit"] == curve.unit);
   CHECK(whole["points"].size() == curve.points.size());
@@ -188,6 +189,7 @@ TEST_CASE(
   CHECK(whole["events"] == nlohmann::json(curve.events));
   REQUIRE(whole["marks"].size() == 2);
   CHECK(whole["marks"][0]["x"] == 500);
+  CHECK(whole["marks"][0]["label"] == curve.marks[0].label);
   CHECK(whole["marks"][1]["label"] == "step1000");
   for (int i = 0; i < 1'000'000; ++i) curve.events.push_back(1000.0 + i);
   const auto events = data(curve)["events"];
