@@ -112,7 +112,9 @@ void Log::finish() {
   if (tells_scale(run_->trace())) return;
   if (aside_.trace().steps.empty()) tell_lone_losses();
   run_->tell_without_scale(aside_);
-  if (lone_.is_course()) tell_lone_scales();
+  constexpr std::size_t least_of_epochs = 3;  // one may be a configuration
+  if (of_epochs_.size() >= least_of_epochs) return tell_late(of_epochs_, &of_epochs_);
+  if (lone_.is_course()) tell_late(lone_.steps(), &lone_);
 }
 
 bool Log::take(const Line& line) {
@@ -156,7 +158,7 @@ std::uint32_t Log::source_of(const LineShape& shape) {
 /// one.
 bool Log::is_scale(const Facts& facts) {
   if (!facts.shape->is_doubtful) {
-    has_sure_scale_ = has_sure_scale_ || !is_of_losses(facts.shape->meaning);
+    has_sure_scale_ = has_sure_scale_ || !(is_of_losses(facts.shape->meaning) || is_of_epoch(facts));
     return true;
   }
   const double value = of_digits(facts.shape->digits, facts.get(Fact::printed).value_or(0));
@@ -504,11 +506,7 @@ void Log::add_report(Report& report, std::uint64_t span) {
 
 void Log::tell_moment(const Facts& facts) {
   TraceStep step = step_of(facts);
-  if (is_of_epoch(facts)) {
-    if (has_numbers_) return;  // which tell more
-    tell_mean(step);
-  }
-  has_numbers_ = has_numbers_ || step.step;
+  if (is_of_epoch(facts)) return tell_of_epoch(facts, step);
   if (is_copy(facts, step)) return;
   has_moments_ = true;
   flush_event();
@@ -550,12 +548,18 @@ void Log::tell_lone_losses() {
   for (const TraceStep& step : lone_losses_.steps()) aside_.add(step, &lone_losses_);
 }
 
-void Log::tell_lone_scales() {
+void Log::tell_of_epoch(const Facts& facts, TraceStep step) {
+  tell_mean(step);
+  step.source = aside_.source(path_, facts.shape->kind);
+  of_epochs_.push_back(step);
+}
+
+void Log::tell_late(const TraceSteps& steps, const void* teller) {
   const std::vector<TraceSource> sources = aside_.trace().sources;
-  for (TraceStep step : lone_.steps()) {
+  for (TraceStep step : steps) {
     const TraceSource& source = sources[step.source];
     step.source = run_->source(source.path, source.kind);
-    run_->add(step, &lone_);
+    run_->add(step, teller);
   }
 }
 

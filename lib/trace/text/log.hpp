@@ -66,7 +66,9 @@ class Log {
   bool stays_open();
   bool is_scale(const Facts& facts);
   void tell_lone(const Facts& facts);
-  void tell_lone_scales();
+  void tell_of_epoch(const Facts& facts, TraceStep step);
+  /// Steps whose sources are those of `aside_`.
+  void tell_late(const TraceSteps& steps, const void* teller);
   void tell_lone_losses();
   void tell_aside(const Facts& facts);
   void warn_of(const Facts& facts, std::string_view code);
@@ -91,6 +93,7 @@ class Log {
   Run* run_;
   Run aside_;  ///< what is told where no step has a scale
   LoneScales lone_;
+  TraceSteps of_epochs_;  ///< told of an epoch, or of unknown steps of it: the run's where nothing else tells a scale
   LoneLosses lone_losses_;
   Matcher matcher_;
   std::string path_;
@@ -115,7 +118,7 @@ class Log {
   std::uint64_t losses_ = 0;                   ///< lines that told one since the last event
   std::optional<std::uint64_t> fewest_losses_;
   bool has_events_ = false;
-  bool has_moments_ = false, has_numbers_ = false;
+  bool has_moments_ = false;
   bool has_great_scale_ = false, has_sure_scale_ = false;
   bool is_dead_ = false;  ///< what was told last is the exception that ended the run
   Numbering numbering_ = Numbering::unknown;

@@ -99,11 +99,21 @@ TEST_CASE("a batch beside an epoch counts within it, where the line tells of how
         StepNumbers{0, 1, 2});
 }
 
+TEST_CASE("a configuration that names epochs and a scale is no step of the run") {
+  const std::string configuration = "epoch=3, loss_scale=128.0, batch=64\n";
+  const Trace trace = trace_of_log(configuration + "step 1 loss 3.2 scale 65536.0\n");
+  CHECK(numbers_in(trace) == StepNumbers{1});
+  CHECK(trace_of_log(configuration).steps.empty());
+}
+
 TEST_CASE("scales beside samples of an epoch are told without a number") {
   for (const char* name : {"Scale", "loss_scale", "GradScale"}) {
     INFO(name);
-    const Trace trace = trace_of_log("Train Epoch: 1 [64/6400 (1%)]\tLoss: 3.2\t" + std::string(name) +
-                                     ": 65536.0\nTrain Epoch: 1 [128/6400 (2%)]\tLoss: 3.2\t" + name + ": 32768.0\n");
-    CHECK(numbers_in(trace) == StepNumbers{none, none});
+    std::string text;
+    for (const char* scale : {"65536.0", "32768.0", "16384.0"}) {
+      text += "Train Epoch: 1 [64/6400 (1%)]\tLoss: 3.2\t" + std::string(name) + ": " + scale + "\n";
+    }
+    const Trace trace = trace_of_log(text);
+    CHECK(numbers_in(trace) == StepNumbers{none, none, none});
   }
 }

@@ -88,8 +88,9 @@ TEST_CASE("AudioCraft's lines tell means, but for powers of two") {
   CHECK(steps[1].step == 2010);
   CHECK(steps[1].after == 512.0);
   CHECK(scales_told(trace_of_log("Train Summary | Epoch 1 | grad_norm=3.1 | grad_scale=65536.000 | ce=6.0\n"
-                                 "Train Summary | Epoch 2 | grad_norm=3.1 | grad_scale=40000.500 | ce=6.0\n")) ==
-        ScalesTold{65536, 40000.5});
+                                 "Train Summary | Epoch 2 | grad_norm=3.1 | grad_scale=40000.500 | ce=6.0\n"
+                                 "Train Summary | Epoch 3 | grad_norm=3.1 | grad_scale=32768.000 | ce=6.0\n")) ==
+        ScalesTold{65536, 40000.5, 32768});
 }
 
 TEST_CASE("EVA-CLIP's five digits are a power of two, and the 0 of a run without a scaler is no collapse") {
