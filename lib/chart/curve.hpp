@@ -48,7 +48,7 @@ std::vector<Point> thinned(const std::vector<Point>& points, std::size_t most);
 std::vector<double> octave_ticks(const Frame& frame, std::size_t most);
 std::vector<double> x_ticks(const Frame& frame, std::size_t most);
 
-/// "2^16", "1"; "0" below all scales.
+/// "2^16", "1".
 std::string octave_text(double octave);
 /// "12,000"
 std::string step_text(double x);
