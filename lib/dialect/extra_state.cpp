@@ -14,6 +14,7 @@
 #include "lib/base/text.hpp"
 #include "lib/dialect/called.hpp"
 #include "lib/dialect/fp8_slots.hpp"
+#include "lib/dialect/frameworks/transformer_engine.hpp"
 
 namespace tare {
 namespace {
@@ -51,6 +52,7 @@ class Gathering {
  public:
   Gathering(std::string name, std::size_t products, std::size_t length) : name_(std::move(name)) {
     state_.products = static_cast<std::int64_t>(products);
+    state_.is_grouped = state_.products > most_products_of_others;
     state_.history_length = static_cast<std::int64_t>(length);
     for (std::size_t d = 0; d < state_.directions.size(); ++d) {
       const std::size_t width = columns_of_product[d] * products;
@@ -148,7 +150,8 @@ ExtraState::Direction by_tensor(const ExtraState::Direction& direction, std::siz
 
 /// A state of GroupedLinear as the release orders its columns; other modules' as it is.
 ExtraState in_order_of(const ExtraState& state, TeRelease release) {
-  if (state.products <= most_products_of_others || release >= first_by_product) return state;
+  const bool has_orders = state.is_grouped && state.products > 1;
+  if (!has_orders || release >= first_by_product) return state;
   if (keeps_recipe(release)) {
     throw Error(
         Status::refused,
@@ -256,6 +259,7 @@ ExtraState extra_state_of(const FoundScaler& state) {
     gathering.add(slot.role, static_cast<float>(slot.multiplier()), slot.format_max,
                   [&](std::size_t row) { return static_cast<float>(slot.stored_amax(row)); });
   }
+  gathering.state().is_grouped |= is_of_grouped_linear(state);
   take_recipe(state, gathering.state());
   return std::move(gathering).take();
 }

@@ -43,6 +43,7 @@ struct ExtraState {
   std::array<Direction, 2> directions;  ///< forward, backward
   std::int64_t history_length = 0;
   std::int64_t products = 1;  ///< matrix products: fp8_meta's num_gemms
+  bool is_grouped = false;    ///< GroupedLinear's, whose columns changed their order
   double margin = 0;
   std::string amax_compute_algo = "max";
   bool reduce_amax = true, fp8_dpa = false, fp8_mha = false;
@@ -66,7 +67,7 @@ ExtraState extra_state_of(const Fp8Set& set, const SavedLayer& layer);
 /// What a release would not keep: "recipe.margin = 3" ...; empty where it keeps all.
 std::string unkept(const ExtraState& state, TeRelease release);
 
-/// The dict that the release pickles or saves; the columns of a GroupedLinear (more than 3 products) in its order.
+/// The dict that the release pickles or saves; the columns of a GroupedLinear in its order.
 /// Throws `refused` for FP8 formats that it does not know, and where its order is one that the state would not tell.
 Document extra_state_document(const ExtraState& values, TeRelease release);
 

@@ -132,7 +132,7 @@ ScalerState fp8_state_of(std::span<const FoundScaler* const> layers) {
   take_recipe(set, *layers.front());
   std::vector<LayerSlot> places;
   for (const FoundScaler* layer : layers) {
-    if (layer->dialect != layers.front()->dialect) {
+    if (layer->dialect->name != layers.front()->dialect->name) {
       throw Error(Status::mismatch, "the FP8 state of several frameworks makes no single state", "choose with --layer");
     }
     require_alike(*layers.front(), *layer);

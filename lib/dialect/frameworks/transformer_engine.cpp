@@ -180,8 +180,16 @@ std::vector<Match::Part> parts_in(const Tree& document) {
   return parts_of(document, document.root);
 }
 
+bool is_gaudis(const FoundScaler& state) {
+  return state.find("amax_history_index_fwd") != nullptr;
+}
+
 const Dialect* whose(const FoundScaler& state) {
-  return state.find("amax_history_index_fwd") == nullptr ? &transformer_engine_state : &transformer_engine_gaudi_state;
+  return is_gaudis(state) ? &transformer_engine_gaudi_state : &transformer_engine_state;
+}
+
+const Dialect* whose_grouped(const FoundScaler& state) {
+  return is_gaudis(state) ? &transformer_engine_gaudi_state : &transformer_engine_grouped_state;
 }
 
 Match sighting_of(const Tree& tree, std::string key, NodeId value) {
@@ -202,8 +210,12 @@ Match sighting_of(const Tree& tree, std::string key, NodeId value) {
 /// TransformerEngine for Paddle, up to 1.13: a pickle in an array under this key.
 constexpr std::string_view paddle_key = "fp8_state";
 
+/// The first weight of a GroupedLinear; others have `weight`, fc1_weight and fc2_weight, or none.
+constexpr std::string_view grouped_weight = "weight0";
+
 Matches find_in_transformer_engine(const Tree& tree, NodeId map, NodeId) {
   Matches found;
+  std::optional<GroupedModules> grouped;
   const auto pairs = tree.items(map);
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
     if (tree.kind(pairs[i]) != Kind::string) continue;
@@ -213,7 +225,9 @@ Matches find_in_transformer_engine(const Tree& tree, NodeId map, NodeId) {
       unread.problem = "TransformerEngine's FP8 state for Paddle is not read";
     }
     if (!is_extra_state(tree.text(pairs[i]))) continue;
-    found.push_back(sighting_of(tree, tree.key_text(pairs[i]), pairs[i + 1]));
+    if (!grouped) grouped.emplace(tree, map);
+    Match& match = found.emplace_back(sighting_of(tree, tree.key_text(pairs[i]), pairs[i + 1]));
+    if (grouped->contains(tree.text(pairs[i]))) match.dialect_of = whose_grouped;
   }
   return found;
 }
@@ -273,17 +287,14 @@ bool has_recipe(const FoundScaler& state) {
                              [](const Field& field) { return field.name.find("recipe.") != field.name.npos; });
 }
 
-/// Of 1.x a GroupedLinear is certain where it has more products than other modules: its columns are all
-/// inputs, all weights, all outputs; 2.3 and later go product by product.
+/// The columns of a GroupedLinear of 1.x are all inputs, all weights, all outputs; 2.3 and later go product by product.
 bool is_grouped_in_old_order(const FoundScaler& state) {
-  const Field* products = state.find("extra_fp8_variables.num_gemms");
-  const bool is_number = products != nullptr && products->value.number() != nullptr;
-  return is_number && products->value.as_double() > most_products_of_others && !has_recipe(state);
+  return is_of_grouped_linear(state) && !has_recipe(state);
 }
 
 /// A module's own state by a release before those that put their recipe into it; te.ops keeps pairs of dicts.
 bool is_without_recipe(const FoundScaler& state) {
-  return state.dialect == &transformer_engine_state && state.find("scale_fwd") != nullptr && !has_recipe(state);
+  return state.dialect->fp8.is_item == is_extra_state && state.find("scale_fwd") != nullptr && !has_recipe(state);
 }
 
 /// Saved before pull 123, which put the inverses into the state; releases with a recipe in it do without them again.
@@ -323,10 +334,34 @@ float transformer_engine_next_scale(float stored, float amax, float fp8_max, flo
 }
 
 bool is_extra_state(std::string_view key) {
-  if (key.size() < transformer_engine_ending.size()) return false;
   key = key.substr(0, key.find("/shard_"));  // as Megatron-core stores a sharded object
-  const std::size_t last = key.find_last_not_of("0123456789");
-  return last != key.npos && key.substr(0, last + 1).ends_with(transformer_engine_ending);
+  key = key.substr(0, key.find_last_not_of("0123456789") + 1);
+  if (!key.ends_with(transformer_engine_ending)) return false;
+  key.remove_suffix(transformer_engine_ending.size());
+  return key.empty() || key.ends_with('.');  // not Megatron's argument ckpt_drop_redundant_extra_state
+}
+
+GroupedModules::GroupedModules(const Tree& tree, NodeId map) {
+  const auto pairs = tree.items(map);
+  for (std::size_t i = 0; i < pairs.size(); i += 2) {
+    if (tree.kind(pairs[i]) != Kind::string || !tree.text(pairs[i]).ends_with(grouped_weight)) continue;
+    with_weights_.insert(tree.text(pairs[i]).substr(0, tree.text(pairs[i]).size() - grouped_weight.size()));
+  }
+}
+
+bool GroupedModules::contains(std::string_view extra_state_key) const {
+  const std::string_view module = extra_state_key.substr(0, extra_state_key.rfind(transformer_engine_ending));
+  constexpr std::string_view experts = "experts.linear_fc";
+  const std::size_t at = module.rfind(experts);
+  const bool is_of_experts = at != module.npos && (at == 0 || module[at - 1] == '.');
+  return is_of_experts || with_weights_.contains(module);
+}
+
+bool is_of_grouped_linear(const FoundScaler& state) {
+  const Field* products = state.find("extra_fp8_variables.num_gemms");
+  const bool is_number = products != nullptr && products->value.number() != nullptr;
+  const bool has_more_than_others = is_number && products->value.as_double() > most_products_of_others;
+  return state.dialect == &transformer_engine_grouped_state || has_more_than_others;
 }
 
 NodeId unwrapped_extra_state(const Tree& tree, NodeId value, std::string& path) {
@@ -336,7 +371,9 @@ NodeId unwrapped_extra_state(const Tree& tree, NodeId value, std::string& path) 
   return items.front();
 }
 
-constinit const Dialect transformer_engine_state = {
+namespace {
+
+constexpr Dialect delayed_scaling = {
     .name = "transformer_engine",
     .kind = "fp8",
     .framework = "TransformerEngine's delayed scaling",
@@ -346,6 +383,11 @@ constinit const Dialect transformer_engine_state = {
     .fp8 = {transformer_engine_conventions, "transformer_engine", transformer_engine_next_scale, HistoryResize::rows,
             is_extra_state, transformer_engine_format_max, is_grouped_in_old_order},
 };
+
+}  // namespace
+
+constinit const Dialect transformer_engine_state = delayed_scaling;
+constinit const Dialect transformer_engine_grouped_state = delayed_scaling;
 
 constinit const Trainer transformer_engine_trainer = {
     .name = "TransformerEngine",

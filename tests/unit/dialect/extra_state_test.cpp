@@ -124,6 +124,24 @@ TEST_CASE("a GroupedLinear goes into the order of its release, or is refused whe
   CHECK_THROWS_AS(extra_state_document(state, {2, 2}), Error);
 }
 
+TEST_CASE("two products go into the old order of 1.x where they are a GroupedLinear's, and only there") {
+  std::vector<std::string> names;
+  for (const std::string& name : one_layer) {
+    for (const char* product : {".0", ".1"}) names.push_back(name + product);
+  }
+  ExtraState state = only_layer(names);
+  const auto second_scale = [&](TeRelease release) {
+    const Document dict = extra_state_document(state, release);
+    const Document* scale = attribute(std::get<DocumentMap>(dict.value), "scale_fwd");
+    return load_le<float>(std::get<DocumentTensor>(scale->value).elements.data() + sizeof(float));
+  };
+  CHECK(second_scale({1, 13}) == state.directions[0].scale[1]);
+  state.is_grouped = true;
+  CHECK(second_scale({1, 13}) == state.directions[0].scale[3]);
+  CHECK(second_scale({2, 3}) == state.directions[0].scale[1]);
+  CHECK_THROWS_AS(extra_state_document(state, {2, 2}), Error);
+}
+
 TEST_CASE("what a release without recipes would lose is named") {
   ExtraState state = only_layer(one_layer);
   CHECK(unkept(state, {1, 13}).empty());

@@ -398,6 +398,27 @@ TEST_CASE("of two states of Lightning's the one that it loads last is the one th
   CHECK(answer.scalers[1].authority == Authority::every_rank);
 }
 
+TEST_CASE("a GroupedLinear of TransformerEngine 1.x is told by its weights, or as Megatron's experts") {
+  MadeTree made;
+  const auto state = [&] {
+    return made.map(
+        {{"scale_fwd", made.number(1)}, {"extra_fp8_variables", made.map({{"num_gemms", made.integer(2)}})}});
+  };
+  const NodeId modules = made.map({{"grouped._extra_state", state()},
+                                   {"grouped.weight0", made.none()},
+                                   {"mlp._extra_state", state()},
+                                   {"mlp.fc1_weight", made.none()},
+                                   {"layers.0.mlp.experts.linear_fc1._extra_state", state()},
+                                   {"layers.0.mlp.shared_experts.linear_fc1._extra_state", state()}});
+  const auto answer = find_in(made, made.map({{"model", modules}, {"alone", made.map({{"_extra_state", state()}})}}));
+  Paths grouped;
+  for (const FoundScaler& one : answer.scalers) {
+    if (one.dialect->fp8.has_columns_by_tensor(one)) grouped.push_back(one.path);
+  }
+  CHECK(answer.scalers.size() == 5);
+  CHECK(grouped == Paths{"model.grouped._extra_state", "model.layers.0.mlp.experts.linear_fc1._extra_state"});
+}
+
 TEST_CASE("te.ops' two recipes have the names of their dicts, one that both share has one name") {
   MadeTree made;
   const auto recipe = [&](std::int64_t margin, NodeId algorithm) {
