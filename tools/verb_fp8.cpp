@@ -11,10 +11,11 @@ using namespace tare;
 namespace {
 
 constexpr const char* of_strip =
-    "The keys stay: a tensor becomes empty, as TransformerEngine 2.4 and later write it, an object None. 2.0 to\n"
-    "2.3 read no empty tensor: with --for 2.3 it holds a pickled None, which all releases read. What was stored\n"
-    "stays in the file, out of every loader's sight, until the checkpoint is saved anew. --remove takes keys out\n"
-    "of pickles and of the metadata of distributed checkpoints, whose other files stay as they are; safetensors\n"
+    "The keys stay: a tensor holds a pickled None, which all releases of TransformerEngine read, an object is None.\n"
+    "With --for 2.4 a tensor becomes empty, as 2.4 and later write it. Recipes without scales (current scaling, block\n"
+    "scaling, MXFP8) are FP8 state, too. What was stored stays in the file, out of every loader's sight, until the\n"
+    "checkpoint is saved anew. --remove takes keys out of pickles and of the metadata of distributed checkpoints, "
+    "whose other files stay as they are; safetensors\n"
     "become shorter, and the index of a model's shards goes along.";
 
 struct Fp8VerbOptions {
@@ -156,10 +157,12 @@ Verb inject_verb() {
     tell_findings(terminal, loaded.findings);
     return InjectFp8{std::move(loaded.state), release};
   };
-  return layers_verb("inject", "A saved state, for modules that keep none", takes, action,
-                     "Fills keys ._extra_state whose value is None or an empty tensor; layers go by their names.\n"
-                     "Example: tare inspect old.pt --save state.json && tare fp8 inject new.pt state.json",
-                     paths_and_state);
+  return layers_verb(
+      "inject", "A saved state, for modules that keep none", takes, action,
+      "Fills keys ._extra_state whose value is None, an empty tensor or a recipe without scales; layers go by their\n"
+      "names.\n"
+      "Example: tare inspect old.pt --save state.json && tare fp8 inject new.pt state.json",
+      paths_and_state);
 }
 
 Verb regroup_verb() {

@@ -220,7 +220,7 @@ class FilePlanner {
     return strip == nullptr ? std::nullopt : strip->release;
   }
 
-  /// Stripped, a tensor becomes empty and an object None; renamed, what holds the state gets another key.
+  /// Stripped, a tensor holds a pickled None and an object is None; renamed, what holds the state gets another key.
   [[nodiscard]] NodeChange change_of_whole(const StateWork& state, const Tree& tree, NodeId holder) const {
     const std::string& path = state.scaler->state().path;
     if (const auto* strip = request_.as<StripFp8>())
@@ -245,8 +245,7 @@ class FilePlanner {
   /// What is left of a state that is stripped.
   [[nodiscard]] static NodeValue nothing_for(const StripFp8& strip, const Tree& tree, NodeId holder) {
     if (strip.remove_keys) return Removal();
-    if (tree.kind(holder) != Kind::tensor) return NewNone();
-    return NewContents{no_extra_state(strip.release)};
+    return emptied(tree, holder, strip.release);
   }
 
   /// The change must read back as what was asked for, and leave every other field as it is.
@@ -284,7 +283,7 @@ class FilePlanner {
   [[nodiscard]] std::unordered_map<std::string_view, const ExtraState*, KeyedHash> to_fill() const {
     std::unordered_map<std::string_view, const ExtraState*, KeyedHash> filled;
     for (const PlaceWork& work : work_.places) {
-      if (work.state) filled.emplace(work.path, &*work.state);
+      if (const auto* state = std::get_if<ExtraState>(&work.fate)) filled.emplace(work.path, state);
     }
     return filled;
   }

@@ -24,16 +24,17 @@ NewDocument extra_state_value(const ExtraState& state, TeRelease release) {
   return {{DocumentTensor{element_type("uint8"), {size}, std::move(bytes)}}};
 }
 
-Bytes no_extra_state(const std::optional<TeRelease>& release) {
-  if (!release || *release >= first_with_empty_tensors) return {};
-  return new_streamed_pickle(Document());
+NodeValue emptied(const Tree& tree, NodeId holder, const std::optional<TeRelease>& release) {
+  if (tree.kind(holder) != Kind::tensor) return NewNone();
+  const bool is_read_empty = release && *release >= first_with_empty_tensors;
+  return NewContents{is_read_empty ? Bytes() : new_streamed_pickle(Document())};
 }
 
-TeRelease release_for(const EmptyExtraState& place) {
+TeRelease release_for(const UnscaledModule& place) {
   return place.is_stream ? last_with_streams : first_with_empty_tensors;
 }
 
-NodeValue filled(const EmptyExtraState& place, const Tree& tree, const ExtraState& state, TeRelease release) {
+NodeValue filled(const UnscaledModule& place, const Tree& tree, const ExtraState& state, TeRelease release) {
   const bool is_tensor = tree.kind(place.holder) == Kind::tensor;
   const bool has_form = keeps_recipe(release) ? is_tensor : place.is_stream;
   if (has_form) return NewContents{extra_state_bytes(state, release)};

@@ -166,7 +166,8 @@ class Planner {
   void plan(const TakeFp8& action) { plan_fp8(IncomingFp8(action.state)); }
 
   void plan(const StripFp8& action) {
-    if (action.remove_keys) plan_places(places_to_remove(checkpoint_, request_.layer));
+    plan_places(action.remove_keys ? places_to_remove(checkpoint_, request_.layer)
+                                   : places_to_empty(checkpoint_, request_.layer));
     if (work_.empty() || has_fp8()) plan_fp8(action);
   }
 
@@ -352,6 +353,11 @@ class Planner {
     });
   }
 
+  static const char* left_by(const PlaceFate& fate) {
+    if (std::holds_alternative<Emptied>(fate)) return "none";
+    return std::holds_alternative<Removed>(fate) ? "gone" : "FP8 state";
+  }
+
   /// Each place in each file; one entry in the plan for those of one path.
   void plan_places(std::vector<PlaceWork> places) {
     std::map<std::string, std::size_t> entries;
@@ -361,8 +367,8 @@ class Planner {
         plan_.fields.push_back({"transformer_engine",
                                 place.path,
                                 "extra state",
-                                Value{{}, "none"},
-                                Value{{}, place.state ? "FP8 state" : "gone"},
+                                Value{{}, place.recipe.empty() ? "none" : place.recipe + " without scales"},
+                                Value{{}, left_by(place.fate)},
                                 {},
                                 {}});
       }

@@ -8,6 +8,7 @@ import argparse
 import math
 import pathlib
 import re
+import shutil
 import struct
 import sys
 import tempfile
@@ -196,6 +197,26 @@ def check_regrouped(tare, case):
         require(layers(tare, copy) == before, "not as before")
 
 
+def check_recipe_alone(tare, corpus):
+    """A recipe without scales is FP8 state: it is stripped, taken out, and filled with a state."""
+    source = corpus / "transformer_engine/te2.5_current_scaling/model.pt"
+    with tempfile.TemporaryDirectory() as scratch:
+        model, state = pathlib.Path(scratch) / "model.pt", pathlib.Path(scratch) / "state.json"
+        shutil.copy(source, model)
+        before = model.read_bytes()
+        for arguments, left in ([], b"modules without scales: 2 empty"), (["--remove"], b"no loss-scaler state"):
+            done = tare("fp8", "strip", model, *arguments, "--yes")
+            require(done.code == 0 and b"Float8CurrentScaling without scales -> " in done.out, "strip", done)
+            shown = tare("inspect", model).out
+            require(left in shown and b"of recipe" not in shown, arguments, shown)
+            require((b"_extra_state" in shown) == (not arguments), arguments, shown)
+            require(tare("undo", model, "--yes").code == 0 and model.read_bytes() == before, "undone")
+        delayed = corpus / "transformer_engine/te2.0_4layers/model.pt"
+        require(tare("inspect", delayed, "--save", state).code == 0, "saving the state")
+        filled = tare("fp8", "inject", model, state, "--layer", "layers.0", "--yes")
+        require(filled.code == 0 and b"1 layer, 5 tensors" in tare("inspect", model).out, "inject", filled)
+
+
 def check_recipe(tare, case):
     """A number of the recipe goes by its own name; a release that keeps no recipe loses it only where that is meant."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -229,6 +250,7 @@ def main():
     ask.add_argument("--verbose", action="store_true")
     options = ask.parse_args()
     tare, failed, held = Tare(options.tare.resolve()), 0, 0
+    check_recipe_alone(tare, options.corpus)
     for case in cases_of(options.corpus, "*"):
         if "expect" in case.truth:
             continue

@@ -1,5 +1,6 @@
-// Source: transformer_engine/pytorch/module/base.py, get_extra_state: up to 2.5 a module with FP8 on pickles its recipe
-// whatever it is, and scales beside it for delayed scaling alone; later one stores nothing for a recipe without scales.
+// Source: transformer_engine/pytorch/module/base.py and ops/op.py, get_extra_state: from 2.0 to 2.17 a module with FP8
+// on pickles its recipe whatever it is, and scales beside it for delayed scaling alone; 2.18 and later store nothing
+// for a recipe without scales. te.ops have a recipe for each direction, or an empty dict.
 #include "lib/dialect/frameworks/transformer_engine_empty.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/base/error.hpp"
@@ -19,16 +21,28 @@ namespace {
 
 /// The class of a recipe beside which no scales stand; empty: there are some, or there is no recipe.
 std::string recipe_alone(const Tree& document) {
+  std::string recipe;
   const NodeId root = document.root;
-  if (document.kind(root) != Kind::map || document.find(root, "scale_fwd") != nowhere) return {};
-  const NodeId recipe = document.find(root, "recipe");
-  return recipe == nowhere ? std::string() : std::string(document.qualified_name(recipe).name);
+  for (const NodeId dict : {root, document.find(root, "forward"), document.find(root, "backward")}) {
+    if (dict == nowhere || document.kind(dict) != Kind::map) continue;
+    if (document.find(dict, "scale_fwd") != nowhere || document.find(dict, "scale_bwd") != nowhere) return {};
+    const NodeId its = document.find(dict, "recipe");
+    if (its != nowhere && recipe.empty()) recipe = document.qualified_name(its).name;
+  }
+  return recipe;
+}
+
+bool is_none(const Tree& document) {
+  const Kind kind = document.kind(document.root);
+  return kind == Kind::none || (kind == Kind::map && document.items(document.root).empty());
 }
 
 /// What a module's extra state lacks.
 struct LackOfScales {
-  bool is_empty = false;    ///< None, an empty tensor, or a document of None
+  bool is_empty = false;    ///< None, an empty tensor, or a document of None or of an empty dict
   std::string recipe = {};  ///< the class of the recipe that stands there without scales; empty: none does
+
+  [[nodiscard]] bool is_there() const { return is_empty || !recipe.empty(); }
 };
 
 /// Opens the state, as `unwrapped_extra_state` gives it.
@@ -44,7 +58,7 @@ LackOfScales lack_of_scales(const Tree& tree, NodeId state) {
   try {
     const auto document = tree.open(state);
     if (document == nullptr) return {};
-    return {document->kind(document->root) == Kind::none, recipe_alone(*document)};
+    return {is_none(*document), recipe_alone(*document)};
   } catch (const Error&) {
     return {};  // told of where state is looked for
   }
@@ -95,13 +109,20 @@ Modules modules_of(const Tree& tree) {
 
 }  // namespace
 
-std::vector<EmptyExtraState> empty_extra_states(const Tree& tree) {
-  std::vector<EmptyExtraState> found;
+std::vector<UnscaledModule> modules_without_scales(const Tree& tree) {
+  std::vector<UnscaledModule> found;
+  std::optional<GroupedModules> grouped;
+  NodeId last_map = nowhere;
   visit_extra_states(tree, [&](const TreeWalk& at_map, NodeId key, NodeId value) {
-    EmptyExtraState place{key_path(at_map.path(at_map.current()), tree.key_text(key)), value};
+    UnscaledModule place{key_path(at_map.path(at_map.current()), tree.key_text(key)), value};
     place.holder = unwrapped_extra_state(tree, place.holder, place.path);
-    if (!lack_of_scales(tree, place.holder).is_empty) return;
+    LackOfScales lack = lack_of_scales(tree, place.holder);
+    if (!lack.is_there()) return;
+    place.recipe = std::move(lack.recipe);
     place.is_stream = tree.kind(place.holder) == Kind::opaque;
+    const NodeId map = at_map.step(at_map.current()).node;
+    if (std::exchange(last_map, map) != map) grouped.emplace(tree, map);
+    place.is_grouped = grouped->contains(tree.text(key));
     found.push_back(std::move(place));
   });
   return found;

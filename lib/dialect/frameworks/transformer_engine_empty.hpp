@@ -1,4 +1,4 @@
-// TransformerEngine's modules that keep no FP8 state: what an empty extra state means.
+// TransformerEngine's modules that keep no scales: what an empty extra state means, and one of a recipe alone.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,17 @@
 
 namespace tare {
 
-/// A place where a module keeps no state: None, an empty tensor, or a document of None.
-struct EmptyExtraState {
+/// Where a module keeps its extra state, and no scales in it: None, an empty tensor, a document of None; or a recipe
+/// that needs none between steps.
+struct UnscaledModule {
   std::string path;
   NodeId holder = nowhere;
-  bool is_stream = false;  ///< an io.BytesIO, as releases up to 1.13 have it
+  bool is_stream = false;   ///< an io.BytesIO, as releases up to 1.13 have it
+  bool is_grouped = false;  ///< a GroupedLinear
+  std::string recipe = {};  ///< the class of the recipe that stands there alone; empty: nothing does
 };
 
-std::vector<EmptyExtraState> empty_extra_states(const Tree& tree);
+std::vector<UnscaledModule> modules_without_scales(const Tree& tree);
 
 /// A note `fp8-state-empty`, where modules hold no scales: how many, and which recipe that means.
 std::optional<Finding> told_of_empty_fp8(const Tree& tree);
