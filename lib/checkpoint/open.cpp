@@ -259,6 +259,8 @@ class Opener {
     const std::size_t first = checkpoint_.files.size();
     const std::string path = reading.files.front().path;
     may_hold_more_ = may_hold_more_ || reading.may_hold_more;
+    scaled_types_.have_int8 = scaled_types_.have_int8 || reading.scaled_types.have_int8;
+    scaled_types_.have_float8 = scaled_types_.have_float8 || reading.scaled_types.have_float8;
     has_scaler_ = has_scaler_ || !reading.scalers.empty();
     if (!reading.contents.empty() && !has_scaler_ && contents_.size() < most_described) {
       contents_.push_back(fmt::format("{}: {}", path, reading.contents));
@@ -345,6 +347,7 @@ class Opener {
     auto& findings = checkpoint_.findings;
     findings = findings_.take("rank file");
     checkpoint_.scalers = copies_.take(checkpoint_.files, findings);
+    if (scaled_types_.have_int8 && !scaled_types_.have_float8) drop_scales_of_integers();
     for (Scaler& scaler : checkpoint_.scalers) configure(scaler.found);
     tell_layers_apart(checkpoint_.scalers, checkpoint_.files);
     settle_authority(checkpoint_.scalers, checkpoint_.files, findings);
@@ -359,6 +362,13 @@ class Opener {
                         fmt::format("no loss-scaler state that tare knows; {}{}", fmt::join(contents_, "; "),
                                     others == 0 ? "" : fmt::format("; and {} more", others)),
                         "", ""});
+  }
+
+  /// In a model in several files, scales whose weights stand in another than they do: of INT8, where that is what all
+  /// weights are that stand beside theirs.
+  void drop_scales_of_integers() {
+    std::erase_if(checkpoint_.scalers, [](const Scaler& scaler) { return is_told_by_weight_alone(scaler.state()); });
+    has_scaler_ = !checkpoint_.scalers.empty();
   }
 
   /// A model has thousands of layers: what is wrong with many of them alike is told once.
@@ -390,6 +400,7 @@ class Opener {
   std::size_t kept_bytes_ = 0;     ///< of small files
   bool is_expected_only_ = false;  ///< what is read now need not be there
   bool has_scaler_ = false;
+  ScaledTypes scaled_types_;    ///< of all files
   bool may_hold_more_ = false;  ///< there are files that nobody can read yet
 };
 

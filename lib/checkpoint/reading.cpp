@@ -70,6 +70,7 @@ Reading read_single(const std::string& relative, const std::string& location, co
   reading.may_hold_more = std::any_of(reading.findings.begin(), reading.findings.end(),
                                       [](const Finding& finding) { return finding.code == "state-not-read"; });
   if (scalers.empty() && !reading.may_hold_more) reading.contents = describe_contents(container->tree());
+  reading.scaled_types = scaled_types(container->tree());
   for (Finding& finding : reading.findings) finding.file = relative;
   add_file(reading, relative, location, container->format(), *source);
   if (options.list_globals) reading.files.front().globals = container->globals();

@@ -9,6 +9,7 @@
 #include "lib/checkpoint/checkpoint.hpp"
 #include "lib/dialect/rank_sizes.hpp"
 #include "lib/dialect/resume.hpp"
+#include "lib/dialect/stored_weight.hpp"
 
 namespace tare {
 
@@ -27,6 +28,7 @@ struct Reading {
   std::vector<SeenTrainer> trainers;  ///< that the file tells of
   RankSizes sizes = {};               ///< what the file says of the ranks that saved with it
   bool may_hold_more = false;         ///< it is of a format that nobody can read yet
+  ScaledTypes scaled_types = {};      ///< of the weights that stand beside their scales
 };
 
 /// Reads the file `relative` of a checkpoint, found at `location`; of a metadata file all that it describes. Throws as

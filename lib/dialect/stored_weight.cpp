@@ -1,13 +1,17 @@
 // Models whose weights are stored in 8 or 4 bits, with their scales as tensors beside them. Who wrote them tells what
 // lies beside a scale, by the same module's name:
 //   compressed-tensors   weight_scale, input_scale ...; packed to 4 bits weight_packed and weight_global_scale
+//   AutoFP8, Mistral     the same by other names: act_scale; qscale_weight and qscale_act
+//   FBGEMM               the same, and gate_up_proj_scale of experts in one tensor, gate_up_proj
 //   ModelOpt             weight_scale and weight_scale_2 of NVFP4; its FP8 is like compressed-tensors'
-//   DeepSeek             weight_scale_inv, a divisor as well in spite of its name; `scale` in its own inference format
+//   DeepSeek             weight_scale_inv, a divisor as well in spite of its name; `scale` in its own inference format;
+//                        gate_up_proj_scale_inv of experts in one tensor
 //   gpt-oss, Quark       MXFP4: blocks and scales, or a weight of bytes whose scales are bytes, too
 //   ComfyUI              scale_weight and scale_input; later weight_scale with a comfy_quant that names the format
 //   torchao              _weight_qdata and _weight_scale, where it flattens its tensors for safetensors
-// Sources: compressed_tensors/compressors/, modelopt/torch/export/, transformers' integrations of finegrained_fp8 and
-// mxfp4, ComfyUI's QUANTIZATION.md, torchao/prototype/safetensors/safetensors_support.py.
+// Sources: compressed_tensors/compressors/, modelopt/torch/export/, transformers' integrations of finegrained_fp8,
+// fbgemm_fp8 and mxfp4, vllm/model_executor/models/mistral.py, auto_fp8/quantize.py, ComfyUI's QUANTIZATION.md,
+// torchao/prototype/safetensors/safetensors_support.py.
 #include "lib/dialect/stored_weight.hpp"
 
 #include <algorithm>
@@ -17,9 +21,11 @@
 #include <string>
 #include <unordered_map>
 
+#include "lib/base/holds.hpp"
 #include "lib/base/keyed_hash.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
 #include "lib/dialect/parts_by_module.hpp"
+#include "lib/dialect/walk.hpp"
 #include "lib/tree/path.hpp"
 
 namespace tare {
@@ -38,7 +44,11 @@ constexpr auto scale_names = std::to_array<ScaleName>({
     {"weight_scale_inv", true},
     {"weight_scale_2", true},
     {"weight_scale", true},
-    {"activation_scale"},
+    {"scale_inv", true},
+    {"activation_scale", true},
+    {"qscale_weight"},
+    {"qscale_act"},
+    {"act_scale"},
     {"act_per_tensor_scale", true},
     {"output_act_quant_scale", true},
     {"act_quant_scale", true},
@@ -129,15 +139,18 @@ const Dialect* writer_of_weight_scale(const Keys& keys, const Found& scale, cons
   if (keys.has(scale.beside("weight_global_scale")) || keys.has(scale.beside("input_global_scale"))) {
     return &compressed_tensors_fp4_weight;
   }
-  if (keys.has(scale.beside("weight_scale_2"))) return &modelopt_weight;
+  if (keys.has(scale.beside("weight_scale_2"))) {
+    // Beside scales of another type 4 bits are integers, as in ModelOpt's W4A8.
+    const ElementType blocks = keys.type(scale.beside("weight_scale"));
+    return blocks.size == 0 || is_float8(blocks) ? &modelopt_weight : nullptr;
+  }
   // One of several weights of a module has the module's own name: experts.gate_up_proj.
   const ElementType named = keys.type(scale.beside("weight"));
   const ElementType weight = named.size != 0 || scale.separator == '.' ? named : keys.type(std::string(scale.module));
   const ElementType block_scale = scale.name == "weight_scale" ? tensor.type : keys.type(scale.beside("weight_scale"));
   if (is_byte(weight) && (is_byte(block_scale) || is_float8(block_scale))) return &mxfp4_weight;
-  const bool is_known = std::ranges::find(attention_scales, scale.name) != attention_scales.end()
-                            ? is_attention_scale(keys, weight, tensor)
-                            : is_fp8_weight(weight);
+  const bool is_known =
+      holds(attention_scales, scale.name) ? is_attention_scale(keys, weight, tensor) : is_fp8_weight(weight);
   return is_known ? &compressed_tensors_weight : nullptr;
 }
 
@@ -147,6 +160,16 @@ const Dialect* writer_of(const Keys& keys, const Found& scale, const Tensor& ten
   if (is_one_of("scales")) return is_byte(keys.type(scale.beside("blocks"))) ? &mxfp4_weight : nullptr;
   if (is_one_of("scale_weight", "scale_input")) {
     return is_fp8_weight(keys.type(scale.beside("weight"))) ? &comfyui_weight : nullptr;
+  }
+  // Experts in one tensor, which has the name that stands before the scale's.
+  const bool is_of_named = scale.separator == '_' && is_float8(keys.type(std::string(scale.module)));
+  if (is_one_of("scale") && is_of_named) return &compressed_tensors_weight;
+  if (is_one_of("scale_inv", "activation_scale") && scale.separator == '_') {
+    return is_of_named ? &deepseek_fp8_weight : nullptr;
+  }
+  if (is_one_of("scale_inv")) return nullptr;
+  if (is_one_of("qscale_weight", "qscale_act", "act_scale")) {
+    return is_float8(keys.type(scale.beside("weight"))) ? &compressed_tensors_weight : nullptr;
   }
   if (is_one_of("scale", "per_tensor_scale", "act_per_tensor_scale", "act_quant_scale", "output_act_quant_scale")) {
     if (scale.separator == '_') {
@@ -192,6 +215,14 @@ bool holds_scale_tensor(const Tree& tree, NodeId map) {
   return false;
 }
 
+/// Quick to say no: most files are of models without quantised weights.
+bool names_weight_scale(const Tree& tree) {
+  for (NodeId id = 0; id < tree.size(); ++id) {
+    if (tree.kind(id) == Kind::string && tree.text(id).ends_with("weight_scale")) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Matches find_stored_weights(const Tree& tree, NodeId map, NodeId) {
@@ -218,6 +249,32 @@ Matches find_stored_weights(const Tree& tree, NodeId map, NodeId) {
     all.splice(all.end(), matches);
   }
   return all;
+}
+
+ScaledTypes scaled_types(const Tree& tree) {
+  ScaledTypes types;
+  if (!names_weight_scale(tree)) return types;
+  TreeWalk walk(tree);
+  while (walk.next()) {
+    const NodeId map = walk.step(walk.current()).node;
+    if (tree.kind(map) != Kind::map || !holds_scale_tensor(tree, map)) continue;
+    const Keys keys(tree, map);
+    const auto pairs = tree.items(map);
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      if (tree.kind(pairs[i]) != Kind::string) continue;
+      const Found scale = parts_of(tree.text(pairs[i]));
+      if (scale.name != "weight_scale") continue;
+      const ElementType weight = keys.type(scale.beside("weight"));
+      types.have_int8 = types.have_int8 || weight.name == "int8";
+      types.have_float8 = types.have_float8 || is_float8(weight);
+    }
+  }
+  return types;
+}
+
+bool is_told_by_weight_alone(const FoundScaler& scaler) {
+  const auto is_of_attention = [](const Field& field) { return holds(attention_scales, field.name); };
+  return scaler.dialect == &compressed_tensors_weight && std::ranges::none_of(scaler.fields, is_of_attention);
 }
 
 Matches found_with_other_weights(const Tree&, NodeId, NodeId) {

@@ -80,6 +80,19 @@ WRITERS = {
         {"weight": (2, "weight_scale", True, "stored_data")}),
     "DeepSeek": ("deepseek_fp8", {f"{M}.weight": F8, f"{M}.weight_scale_inv": f32(0.5, 0.5)},
                  {"weight": (2, "weight_scale_inv", True, "stored_data")}),
+    "experts in one tensor, as transformers has DeepSeek's": ("deepseek_fp8", {
+        "mlp.experts.gate_up_proj": F8, "mlp.experts.gate_up_proj_scale_inv": f32(0.5, 0.5),
+        "mlp.experts.gate_up_proj_activation_scale": f32(0.25)},
+        {"weight": (2, "scale_inv", True, "stored_data"), "input": (4, "activation_scale", True, "calibrated")}),
+    "experts in one tensor, as FBGEMM has Llama 4's": ("compressed_tensors", {
+        "mlp.experts.down_proj": F8, "mlp.experts.down_proj_scale": f32(0.5, 0.5)},
+        {"weight": (2, "scale", True, "stored_data")}),
+    "AutoFP8": ("compressed_tensors", {
+        f"{M}.weight": F8, f"{M}.weight_scale": f32(0.5), f"{M}.act_scale": f32(0.25)},
+        {"weight": (2, "weight_scale", True, "stored_data"), "input": (4, "act_scale", True, "calibrated")}),
+    "Mistral": ("compressed_tensors", {
+        f"{M}.weight": F8, f"{M}.qscale_weight": f32(0.5), f"{M}.qscale_act": f32(0.25)},
+        {"weight": (2, "qscale_weight", True, "stored_data"), "input": (4, "qscale_act", True, "calibrated")}),
     "DeepSeek in its own format": ("deepseek_fp8", {f"{M}.weight": F8, f"{M}.scale": raw("F8_E8M0", 126, 126)},
                                    {"weight": (2, "scale", True, "stored_data")}),
     "torchao's tensors, flattened": ("torchao", {
@@ -94,6 +107,14 @@ WRITERS = {
 OTHERS = {
     "integers of 8 bits": {f"{M}.weight": ("I8", [4, 32], bytes(128)), f"{M}.weight_scale": f32(0.5)},
     "integers of 4 bits, packed": {f"{M}.weight_packed": ("I32", [4, 4], bytes(64)), f"{M}.weight_scale": f32(0.5)},
+    "integers of 4 bits of ModelOpt, beside FP8 inputs": {
+        f"{M}.weight": PACKED, f"{M}.weight_scale": f32(0.5, 0.5), f"{M}.weight_scale_2": f32(0.01)},
+    "experts in one tensor of bfloat16": {
+        "mlp.experts.down_proj": ("BF16", [2, 2], bytes(8)), "mlp.experts.down_proj_scale": f32(0.5, 0.5),
+        "mlp.experts.down_proj_scale_inv": f32(0.5, 0.5), "mlp.experts.down_proj_activation_scale": f32(0.5)},
+    "integers with the scales of other tools": {
+        f"{M}.weight": ("I8", [4, 32], bytes(128)), f"{M}.act_scale": f32(0.5), f"{M}.qscale_act": f32(0.5),
+        f"{M}.qscale_weight": f32(0.5)},
     "GPTQ": {f"{M}.qweight": ("I32", [4, 4], bytes(64)), f"{M}.scales": f32(0.5)},
     "a norm's scale": {"norm.scale": f32(1.0), "norm.weight": f32(1.0)},
     "torchao's integers": {"0._weight_qdata": ("I8", [4, 32], bytes(128)), "0._weight_scale": f32(0.5)},
@@ -202,6 +223,21 @@ class Checks:
         found = self.tare("inspect", self.file(many), "--json").json()["findings"]
         self.expect(len(found) == 1 and "in 49 more layers" in found[0]["message"], "many sick layers", found)
 
+    def integers_in_several_files(self):
+        """A shard that ends between a weight of int8 and its scale makes no FP8 of it; of FP8 both are seen."""
+        for dtype, paths in (("I8", []), ("F8_E4M3", ["layers.0", "layers.1"])):
+            weight = (dtype, [4, 32], bytes(128))
+            folder = self.folder / dtype
+            folder.mkdir()
+            shards = [{"layers.0.weight": weight, "layers.0.weight_scale": f32(0.5), "layers.1.weight": weight},
+                      {"layers.1.weight_scale": f32(0.5), "norm.weight": f32(1.0)}]
+            for number, tensors in enumerate(shards, 1):
+                (folder / f"model-{number:05}-of-00002.safetensors").write_bytes(safetensors(tensors))
+            answer = self.tare("inspect", folder, "--json").json()
+            self.expect(sorted(s["path"] for s in answer["scalers"]) == paths, dtype, "has", answer["scalers"])
+            is_nothing = any(f["code"] == "no-scaler" for f in answer["findings"])
+            self.expect(is_nothing == (not paths), dtype, answer["findings"])
+
     def others(self):
         for name, tensors in OTHERS.items():
             self.expect(not self.states(self.file(tensors)), name, "was taken for FP8", self.states(self.file(tensors)))
@@ -218,6 +254,7 @@ def main():
         checks.powers_of_two()
         checks.sick()
         checks.others()
+        checks.integers_in_several_files()
     print(f"{len(WRITERS)} writers, {checks.failed} failures")
     return 1 if checks.failed else 0
 

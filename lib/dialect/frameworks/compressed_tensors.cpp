@@ -9,7 +9,11 @@ namespace {
 
 constexpr auto compressed_tensors_rules = std::to_array<Fp8Rule>({
     scale_of("weight", "weight_scale"),
+    scale_of("weight", "scale"),
+    scale_of("weight", "qscale_weight"),
     calibrated(scale_of("input", "input_scale")),
+    calibrated(scale_of("input", "act_scale")),
+    calibrated(scale_of("input", "qscale_act")),
     calibrated(scale_of("output", "output_scale")),
     calibrated(scale_of("query", "q_scale")),
     calibrated(scale_of("key", "k_scale")),

@@ -1,4 +1,5 @@
-// DeepSeek's models: weight_scale_inv, a divisor in spite of its name; `scale` in its own inference format. Source:
+// DeepSeek's models: weight_scale_inv, and scale_inv behind the name of experts in one tensor, divisors in spite of
+// their names; `scale` in its own inference format. Source:
 // transformers' integration of finegrained_fp8.
 #include <array>
 
@@ -10,6 +11,7 @@ namespace {
 
 constexpr auto deepseek_rules = std::to_array<Fp8Rule>({
     scale_of("weight", "weight_scale_inv"),
+    scale_of("weight", "scale_inv"),
     scale_of("weight", "scale"),
     calibrated(scale_of("input", "activation_scale")),
 });

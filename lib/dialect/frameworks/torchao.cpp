@@ -39,11 +39,13 @@ bool is_float8(const Tree& tree, NodeId node) {
   return node != nowhere && tree.kind(node) == Kind::tensor && tree.tensor(node).type.name.starts_with("float8");
 }
 
-/// The attributes of a Float8Tensor, MXTensor or NVFP4Tensor: its bytes, and what they are multiplied with. 4 bits are
-/// packed to plain bytes, and their blocks' scales are FP8; plain bytes with other scales are integers.
+/// The attributes of a Float8Tensor, MXTensor or NVFP4Tensor, or of the Float8AQTTensorImpl in an AffineQuantizedTensor
+/// of 0.4 to 0.12: its bytes, and what they are multiplied with. 4 bits are packed to plain bytes, and their blocks'
+/// scales are FP8; plain bytes with other scales are integers.
 Matches find_weight(const Tree& tree, NodeId map, NodeId) {
   const NodeId scale = tree.find(map, "scale");
-  const NodeId bytes = tree.find(map, "qdata");
+  const NodeId data = tree.find(map, "qdata");
+  const NodeId bytes = data != nowhere ? data : tree.find(map, "float8_data");
   if (scale == nowhere || bytes == nowhere || tree.kind(scale) != Kind::tensor) return {};
   if (!is_float8(tree, bytes) && !is_float8(tree, scale)) return {};
   Match weight;
