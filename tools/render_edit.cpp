@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -86,11 +87,22 @@ std::string field_line(const Terminal& terminal, const PlannedField& field) {
       field.note.empty() ? "" : "; its type changes: " + escaped(field.note));
 }
 
+/// What is done to bytes, without the names of layers and files that it is done to.
+std::string kind_of(std::string_view meaning) {
+  std::string kind;
+  while (!meaning.empty()) {
+    const std::string_view word = meaning.substr(0, meaning.find(' '));
+    if (word.find_first_of("./_") == word.npos) kind.append(word).push_back(' ');
+    meaning.remove_prefix(std::min(word.size() + 1, meaning.size()));
+  }
+  return kind;
+}
+
 std::string changed_bytes(const FileChange& change) {
   AlikeLines patches;
   for (const Patch& patch : change.patches) {
-    patches.add(patch.meaning, fmt::format("  at {:<10} {} -> {}  {}\n", patch.offset, hex(patch.before),
-                                           hex(patch.after), escaped(patch.meaning)));
+    patches.add(kind_of(patch.meaning), fmt::format("  at {:<10} {} -> {}  {}\n", patch.offset, hex(patch.before),
+                                                    hex(patch.after), escaped(patch.meaning)));
   }
   std::string text = patches.text();
   if (const auto& append = change.append) {

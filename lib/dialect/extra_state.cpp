@@ -14,7 +14,7 @@
 #include "lib/base/text.hpp"
 #include "lib/dialect/called.hpp"
 #include "lib/dialect/fp8_slots.hpp"
-#include "lib/dialect/frameworks/transformer_engine.hpp"
+#include "lib/dialect/grouped_linear.hpp"
 
 namespace tare {
 namespace {

@@ -23,13 +23,13 @@ def check_layers(tare, scratch):
     subprocess.run([sys.executable, MAKE, model, "--layers", str(LAYERS), "--history", "4"], check=True)
     plan = tare("fp8", "strip", model, "--dry-run")
     lines = plan.out.decode().splitlines()
-    require(lines.count(f"    and so in {LAYERS - NAMED} more places") == 2, "fields and bytes are not counted:", lines[:20])
+    require(lines.count(f"    and so in {LAYERS - NAMED} more places") == 3, "fields and bytes are not counted:", lines[:20])
     require(sum(line.startswith("extra state") for line in lines) == NAMED, "other layers are named than", NAMED)
     require(len(lines) < 30, len(lines), "lines")
     told = tare("fp8", "strip", model, "--dry-run", "--json").json()
     require(len(told["fields"]) == LAYERS, "JSON names", len(told["fields"]), "layers")
-    sizes = [patch for file in told["changes"] for patch in file["patches"] if "stripped" in patch["meaning"]]
-    require(len(sizes) == LAYERS, "JSON has", len(sizes), "of them")
+    patches = [patch for file in told["changes"] for patch in file["patches"] if "stripped" in patch["meaning"]]
+    require(len(patches) == 2 * LAYERS, "JSON has", len(patches), "of them: a size and what is left, each layer's")
 
 
 def check_ranks(tare, corpus, scratch):

@@ -11,6 +11,7 @@
 #include "lib/dialect/extra_state.hpp"
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/frameworks/frameworks.hpp"
+#include "lib/dialect/grouped_linear.hpp"
 #include "lib/tree/path.hpp"
 
 namespace tare {

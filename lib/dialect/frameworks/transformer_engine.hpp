@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "lib/base/keyed_hash.hpp"
-#include "lib/dialect/found.hpp"
+#include "lib/dialect/dialect.hpp"
 #include "lib/tree/tree.hpp"
 
 namespace tare {
@@ -29,10 +29,6 @@ class GroupedModules {
 
 /// Of a module that GroupedModules contains.
 extern const Dialect transformer_engine_grouped_state;
-
-/// Whether a state is GroupedLinear's: by what stands beside it when it was found, or as it has more matrix products
-/// than other modules.
-bool is_of_grouped_linear(const FoundScaler& state);
 
 /// The scale, a multiplier, that TransformerEngine's rule makes of an amax: see NextScale.
 float transformer_engine_next_scale(float stored, float amax, float fp8_max, float two_to_margin);
