@@ -1,8 +1,8 @@
 // TransformerEngine for JAX, delayed scaling: variables of each module in the collection fp8_metas, or
 // _overwrite_with_gradient, named by the tensor and, in modules of two matrix products, by the product. An update
 // writes to a history's first entry, makes a scale of all, and turns the history round as in PyTorch. Releases before
-// 2.0 name and order them otherwise: those are told, and not read. Sources: transformer_engine/jax/flax/module.py,
-// transformer_engine/jax/quantize/quantizer.py; of 1.x and 0.x, jax/flax/module.py and jax/fp8.py.
+// 2.3 name and order them otherwise: those are told, and not read. Sources: transformer_engine/jax/flax/module.py,
+// transformer_engine/jax/quantize/quantizer.py; of 2.2 and before, jax/flax/module.py and jax/fp8.py.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -57,7 +57,7 @@ bool is_older(const Tree& tree, NodeId map) {
 Matches find_in_jax(const Tree& tree, NodeId map, NodeId) {
   Match match;
   if (is_older(tree, map)) {
-    match.problem = "the FP8 state of TransformerEngine for JAX before 2.0 is not read";
+    match.problem = "the FP8 state of TransformerEngine for JAX before 2.3 is not read";
     return {match};
   }
   for (std::size_t first = 0; first < jax_rules.size(); first += jax_tensors_of_product) {

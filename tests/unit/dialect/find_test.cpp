@@ -2,9 +2,10 @@
 #include "lib/dialect/found.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include "tests/catch.hpp"
-#include "tests/unit/dialect/made_tree.hpp"
+#include "tests/unit/dialect/made_tensors.hpp"
 
 using namespace tare;
 
@@ -396,6 +397,20 @@ TEST_CASE("of two states of Lightning's the one that it loads last is the one th
   REQUIRE(answer.scalers.size() == 2);
   CHECK(answer.scalers[0].authority == Authority::no_rank);
   CHECK(answer.scalers[1].authority == Authority::every_rank);
+}
+
+TEST_CASE("FP8 state of TransformerEngine for JAX as 2.2 and before name it is told as that, and not read") {
+  for (const char* name : {"amax_i_0", "fp8_meta_amax"}) {
+    MadeTree made;
+    const auto tensors = std::make_shared<MadeTensors>();
+    const NodeId module = made.map({{name, tensors->add(made, "float32")}});
+    made.tree.install(tensors);
+    const auto answer = find_in(made, made.map({{"fp8_metas", made.map({{"DenseGeneral_0", module}})}}));
+    CHECK(answer.scalers.empty());
+    REQUIRE(answer.findings.size() == 1);
+    CHECK(answer.findings[0].code == "state-not-read");
+    CHECK_THAT(answer.findings[0].message, Catch::Contains("JAX before 2.3"));
+  }
 }
 
 TEST_CASE("a GroupedLinear of TransformerEngine 1.x is told by its weights, or as Megatron's experts") {
