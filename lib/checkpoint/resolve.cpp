@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/checkpoint/names.hpp"
 #include "lib/checkpoint/run_folders.hpp"
 #include "lib/checkpoint/run_pointers.hpp"
 #include "lib/checkpoint/saves.hpp"
@@ -54,11 +55,19 @@ void settle(const Files& files, const std::string& directory, Saves& saves) {
   saves.why += fmt::format(", the newest of {} that it may be", saves.rivals.size());
 }
 
+/// What a link leads to, where that is another entry of its folder.
+std::optional<std::string> named_beside(const Files& files, const std::string& directory, const std::string& link) {
+  auto target = files.link_target(fmt::format("{}/{}", directory, link));
+  const bool is_beside = target && is_plain_relative(*target) && target->find('/') == target->npos;
+  return is_beside ? target : std::nullopt;
+}
+
 std::optional<std::string> by_name(const Files& files, const std::string& directory,
                                    const std::vector<FileEntry>& entries, std::vector<Finding>& findings) {
   auto saves = saves_among(entries);
   if (!saves) return std::nullopt;
   settle(files, directory, *saves);
+  if (named_beside(files, directory, saves->last)) --saves->count;
   findings.push_back({Severity::note, "run-directory",
                       fmt::format("a run of {} checkpoints: {} is {}", saves->count, saves->last, saves->why), "", ""});
   return saves->last;
@@ -72,6 +81,19 @@ std::optional<std::string> by_trainer_or_name(const Files& files, const std::str
 
 /// How a save among the entries of a directory is chosen.
 using Choose = decltype(by_trainer_or_name);
+
+/// The entries as a trainer sees them: links that stay inside are what they lead to. Nothing where there are none.
+std::optional<std::vector<FileEntry>> with_links_inside(const Files& files, const std::string& directory,
+                                                        std::vector<FileEntry> entries) {
+  bool has_any = false;
+  for (FileEntry& entry : entries) {
+    const std::string path = fmt::format("{}/{}", directory, entry.name);
+    if (entry.type != FileType::link || !files.is_inside(path, directory)) continue;
+    entry.type = files.type(path);
+    has_any = true;
+  }
+  return has_any ? std::optional(std::move(entries)) : std::nullopt;
+}
 
 /// A save that was moved to another disk, with a link in its place: trainers follow that.
 void refuse_link(const Files& files, const std::string& directory, const std::vector<FileEntry>& entries,
@@ -93,11 +115,25 @@ void refuse_link(const Files& files, const std::string& directory, const std::ve
                                           led_there.back().message, files.link_target(path).value_or("")));
 }
 
+/// Of a link to another save that one: an edit is of the file that the link leads to.
+std::optional<std::string> chosen_among(const Files& files, const std::string& directory,
+                                        const std::vector<FileEntry>& entries, Choose* choose,
+                                        std::vector<Finding>& findings) {
+  refuse_link(files, directory, entries, choose);
+  auto save = choose(files, directory, entries, findings);
+  const auto target = save ? named_beside(files, directory, *save) : std::nullopt;
+  if (!target) return save;
+  findings.back().message += fmt::format(", a link to {}", *target);
+  return target;
+}
+
 std::optional<std::string> chosen_in(const Files& files, const std::string& directory, Choose* choose,
                                      std::vector<Finding>& findings) {
   const std::vector<FileEntry> entries = files.list(directory);
-  refuse_link(files, directory, entries, choose);
-  return choose(files, directory, entries, findings);
+  if (const auto followed = with_links_inside(files, directory, entries)) {
+    if (auto save = chosen_among(files, directory, *followed, choose, findings)) return save;
+  }
+  return chosen_among(files, directory, entries, choose, findings);  // a link's own name may tell of no trainer
 }
 
 std::optional<std::string> one_step(const Files& files, const std::string& directory, std::vector<Finding>& findings) {

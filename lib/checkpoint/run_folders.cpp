@@ -110,7 +110,8 @@ void tell_of_run(const Trainer& trainer, const RunFolder& row, const std::string
 std::optional<std::string> taken(const Files& files, const std::string& directory,
                                  const std::vector<FileEntry>& entries, const Trainer& trainer, const RunFolder& row,
                                  std::vector<Finding>& findings) {
-  const auto others = saves_of(files, directory, entries, row.beside, row.inside, {});
+  auto others = saves_of(files, directory, entries, row.beside, row.inside, {});
+  if (row.takes == RunFolder::Takes::link) std::erase(others, row.name);
   if (!row.beside.empty() && others.empty()) return std::nullopt;
   if (row.takes == RunFolder::Takes::link) {
     auto target = linked(files, directory, std::string(row.name));
