@@ -14,6 +14,7 @@
 #include "lib/checkpoint/run_folders.hpp"
 #include "lib/checkpoint/run_pointers.hpp"
 #include "lib/checkpoint/saves.hpp"
+#include "lib/checkpoint/unfinished_saves.hpp"
 
 namespace tare {
 namespace {
@@ -127,13 +128,23 @@ std::optional<std::string> chosen_among(const Files& files, const std::string& d
   return target;
 }
 
-std::optional<std::string> chosen_in(const Files& files, const std::string& directory, Choose* choose,
+std::optional<std::string> chosen_of(const Files& files, const std::string& directory,
+                                     const std::vector<FileEntry>& entries, Choose* choose,
                                      std::vector<Finding>& findings) {
-  const std::vector<FileEntry> entries = files.list(directory);
   if (const auto followed = with_links_inside(files, directory, entries)) {
     if (auto save = chosen_among(files, directory, *followed, choose, findings)) return save;
   }
   return chosen_among(files, directory, entries, choose, findings);  // a link's own name may tell of no trainer
+}
+
+std::optional<std::string> chosen_in(const Files& files, const std::string& directory, Choose* choose,
+                                     std::vector<Finding>& findings) {
+  std::vector<FileEntry> entries = files.list(directory);
+  const std::vector<UnfinishedSave> unfinished = unfinished_saves(directory, entries);
+  leave_out(unfinished, entries);
+  auto save = chosen_of(files, directory, entries, choose, findings);
+  for (std::size_t i = 0; save && i < unfinished.size(); ++i) findings.push_back(unfinished[i].finding);
+  return save;
 }
 
 std::optional<std::string> one_step(const Files& files, const std::string& directory, std::vector<Finding>& findings) {

@@ -22,7 +22,11 @@ constexpr auto folders_of_steps = std::to_array<RunFolder>({
     {RunFolder::Takes::highest, "epoch_#", {}, {}, FileType::folder},
     {RunFolder::Takes::highest, "epoch-#", {}, {}, FileType::folder},
 });
-constexpr Trainer nobody = {.name = {}, .runs = folders_of_steps};
+/// Accelerate's too, which its files tell; of T5X, Ray and others.
+constexpr auto folders_of_many = std::to_array<RunFolder>({
+    {RunFolder::Takes::highest, "checkpoint_#", {}, {}, FileType::folder},
+});
+constexpr Trainer nobody = {.name = {}};
 
 /// The format of which a folder has parts, without the file that they are opened by, which is written last. (Its name
 /// may follow in a moment.) Null for all else.
@@ -69,7 +73,7 @@ std::vector<std::string> saves_of(const Files& files, const std::string& directo
 std::optional<std::string> linked(const Files& files, const std::string& directory, const std::string& name) {
   const std::string path = fmt::format("{}/{}", directory, name);
   auto target = files.link_target(path);
-  if (!target && files.type(path) == FileType::file) target = pointer_text(*files.open(path));
+  if (!target && files.type(path) == FileType::file) target = link_text(*files.open(path));
   if (!target || !is_plain_relative(*target)) return std::nullopt;
   const std::string reached = fmt::format("{}/{}", directory, *target);
   const bool is_there = files.type(reached) == FileType::folder || files.type(reached) == FileType::file;
@@ -111,7 +115,7 @@ std::optional<std::string> taken(const Files& files, const std::string& director
                                  const std::vector<FileEntry>& entries, const Trainer& trainer, const RunFolder& row,
                                  std::vector<Finding>& findings) {
   auto others = saves_of(files, directory, entries, row.beside, row.inside, {});
-  if (row.takes == RunFolder::Takes::link) std::erase(others, row.name);
+  if (row.takes == RunFolder::Takes::link || row.takes == RunFolder::Takes::file) std::erase(others, row.name);
   if (!row.beside.empty() && others.empty()) return std::nullopt;
   if (row.takes == RunFolder::Takes::link) {
     auto target = linked(files, directory, std::string(row.name));
@@ -124,6 +128,7 @@ std::optional<std::string> taken(const Files& files, const std::string& director
   if (row.takes == RunFolder::Takes::asked && saves.size() > 1) ask(directory, trainer, saves);
   const bool is_highest = row.takes == RunFolder::Takes::highest || row.takes == RunFolder::Takes::pointed;
   const std::string save = is_highest ? last_finished(files, directory, saves, findings) : saves.front();
+  std::erase_if(others, [&](const std::string& name) { return std::ranges::find(saves, name) != saves.end(); });
   tell_of_run(trainer, row, save, saves.size() + others.size(), findings);
   return save;
 }
@@ -142,7 +147,8 @@ const std::vector<Row>& rows() {
     }
     std::stable_partition(found.begin(), found.end(),
                           [](const Row& row) { return !row.folder->beside.empty() || !row.folder->inside.empty(); });
-    for (const RunFolder& folder : nobody.runs) found.push_back({&nobody, &folder});
+    for (const RunFolder& folder : folders_of_steps) found.push_back({&nobody, &folder});
+    for (const RunFolder& folder : folders_of_many) found.push_back({&nobody, &folder});
     return found;
   }();
   return all;

@@ -8,6 +8,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/resolve.hpp"
 #include "lib/dialect/trainer.hpp"
 
 namespace tare {
@@ -23,13 +24,33 @@ struct PointerRead {
   std::optional<std::string> target = {};
 };
 
+/// Short, and without blanks around it; nothing for any other file.
+std::optional<std::string> short_text(const Source& file) {
+  if (file.size() > longest_pointer) return std::nullopt;
+  const Bytes bytes = file.read({0, file.size()});
+  std::string_view text = as_text(bytes);
+  constexpr std::string_view blank = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
+  text.remove_suffix(text.size() - std::min(text.find_last_not_of(blank) + 1, text.size()));
+  const auto is_of_bytes = [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\0'; };
+  return std::ranges::any_of(text, is_of_bytes) ? std::nullopt : std::optional(std::string(text));
+}
+
+/// What a pointer holds, of which nothing can be resumed by it, too: a crash leaves it empty, or zeros in it.
 std::optional<std::string> text_for(const Files& files, const std::string& directory, const RunPointer& pointer) {
   const std::string file = fmt::format("{}/{}", directory, pointer.file);
-  if (files.link_target(file) || files.type(file) != FileType::file) return std::nullopt;
-  auto text = pointer_text(*files.open(file));
+  if (files.type(file) != FileType::file) return std::nullopt;
+  const auto source = files.open(file);
+  auto text = short_text(*source);
   if (!text || !text->starts_with(pointer.beginning)) return std::nullopt;
-  if (pointer.beginning.empty() && text->find('\n') != text->npos) return std::nullopt;
+  if (files.link_target(file) && !files.is_inside(file, directory)) {
+    throw LinkNotFollowed(file, fmt::format("{} is a link out of the run, which is not followed", file));
+  }
   return text;
+}
+
+bool is_one_line(std::string_view text) {
+  return text.find_first_of(std::string_view("\n\0", 2)) == text.npos;
 }
 
 /// Those that are followed always come before those that only a configuration asks for.
@@ -40,7 +61,8 @@ std::vector<PointerRead> readings_of(const Files& files, const std::string& dire
       auto text = text_for(files, directory, pointer);
       if (!text) continue;
       PointerRead reading{trainer, &pointer, *std::move(text)};
-      reading.target = pointer.target(reading.text);
+      const bool is_name = !reading.text.empty() && is_one_line(reading.text);
+      if (is_name || !pointer.beginning.empty()) reading.target = pointer.target(reading.text);
       readings.push_back(std::move(reading));
     }
   }
@@ -70,21 +92,63 @@ std::string names_of(const PointerRead& choice, const std::vector<PointerRead>& 
   return fmt::format("{}", fmt::join(names, " or "));
 }
 
+/// What stands in a pointer that names nothing.
+std::string without_name(std::string_view text) {
+  if (text.empty()) return "is empty";
+  if (text.find('\0') != text.npos) return "has zero bytes in it, as a crash or a full disk leaves them";
+  return fmt::format("names '{}', which is nothing beside it", text);
+}
+
 /// Why nothing can be resumed from what a pointer names; nothing where something can.
 std::optional<Error> problem_of(const Files& files, const std::string& directory, const PointerRead& reading) {
   constexpr const char* hint = "give the checkpoint itself";
   const std::string file = fmt::format("{}/{}", directory, reading.pointer->file);
   if (!reading.target || !is_plain_relative(*reading.target)) {
-    return Error(Status::refused, fmt::format("{} names '{}', which is nothing beside it", file, reading.text), hint);
+    return Error(Status::refused, fmt::format("{} {}", file, without_name(reading.text)), hint);
   }
   const std::string path = directory + "/" + *reading.target;
   if (const FileType type = files.type(path); type != FileType::folder && type != FileType::file) {
     return Error(Status::not_found, fmt::format("{} names {}, which is not there", file, *reading.target), hint);
   }
-  if (!files.is_inside(path, directory)) {
-    return Error(Status::refused, fmt::format("{} names {}, a link out of the run", file, *reading.target), hint);
+  return std::nullopt;
+}
+
+void refuse_link(const Files& files, const std::string& directory, const PointerRead& reading) {
+  const std::string path = directory + "/" + *reading.target;
+  if (files.is_inside(path, directory)) return;
+  throw LinkNotFollowed(
+      path, fmt::format("{}/{} names {}, a link out of the run", directory, reading.pointer->file, *reading.target));
+}
+
+/// What a trainer opens by a path that it was saved under, where that is no file of this run.
+struct Elsewhere {
+  std::string_view trainer;
+  std::string path;
+};
+
+std::optional<Elsewhere> elsewhere(const Files& files, const std::string& directory, const PointerRead& choice,
+                                   const std::vector<PointerRead>& readings) {
+  for (const PointerRead& reading : readings) {
+    const bool is_same = reading.pointer->file == choice.pointer->file && reading.pointer->elsewhere != nullptr;
+    auto path = is_same ? reading.pointer->elsewhere(reading.text) : std::nullopt;
+    if (path && !files.is_inside(*path, directory)) return Elsewhere{reading.trainer->name, *std::move(path)};
   }
   return std::nullopt;
+}
+
+/// A copy of a run: what is edited in it the trainer never sees.
+void refuse_copy(const Files& files, const std::string& directory, const PointerRead& choice, const Elsewhere& other) {
+  if (is_url(directory) || files.type(other.path) == FileType::absent) return;
+  throw Error(Status::refused,
+              fmt::format("{}/{} names {}: {} resumes from that file, and not from {} beside it", directory,
+                          choice.pointer->file, other.path, other.trainer, *choice.target),
+              "give the one of them that is meant");
+}
+
+/// Whether a framework would open a path elsewhere, of which the last part alone, or nothing, is looked for here.
+bool leads_elsewhere(const PointerRead& reading) {
+  if (!reading.target || reading.text.find('/') == reading.text.npos) return false;
+  return reading.target->starts_with('/') || reading.target->find('/') == reading.target->npos;
 }
 
 std::string condition_of(const PointerRead& reading) {
@@ -105,17 +169,9 @@ void tell_of_others(const PointerRead& choice, const std::vector<PointerRead>& r
 
 }  // namespace
 
-/// Nothing for a file that is no short text: a checkpoint may be called "latest" too.
-std::optional<std::string> pointer_text(const Source& file) {
-  if (file.size() > longest_pointer) return std::nullopt;
-  const Bytes bytes = file.read({0, file.size()});
-  std::string_view text = as_text(bytes);
-  constexpr std::string_view blank = " \t\r\n";
-  text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
-  text.remove_suffix(text.size() - std::min(text.find_last_not_of(blank) + 1, text.size()));
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\n'; };
-  if (std::any_of(text.begin(), text.end(), is_control)) return std::nullopt;
-  return std::string(text);
+std::optional<std::string> link_text(const Source& file) {
+  auto text = short_text(file);
+  return text && is_one_line(*text) ? text : std::nullopt;
 }
 
 std::optional<std::string> by_pointer(const Files& files, const std::string& directory,
@@ -124,10 +180,20 @@ std::optional<std::string> by_pointer(const Files& files, const std::string& dir
   if (readings.empty()) return std::nullopt;
   const PointerRead& choice = chosen(files, directory, readings);
   if (const auto problem = problem_of(files, directory, choice)) throw *problem;
-  findings.push_back({Severity::note, "run-directory",
-                      fmt::format("a run: {} is what {} resumes from{} ({})", *choice.target,
-                                  names_of(choice, readings), condition_of(choice), choice.pointer->file),
-                      "", ""});
+  refuse_link(files, directory, choice);
+  const auto other = elsewhere(files, directory, choice, readings);
+  if (other) refuse_copy(files, directory, choice, *other);
+  findings.push_back(
+      {Severity::note, "run-directory",
+       fmt::format("a run: {} {} what {} resumes from{} ({})", *choice.target, other ? "has the name of" : "is",
+                   names_of(choice, readings), condition_of(choice), choice.pointer->file),
+       "", ""});
+  if (other) {
+    findings.push_back({Severity::warning, "run-directory",
+                        fmt::format("{} names {}, which is not there: {} looks for it by that path alone",
+                                    choice.pointer->file, other->path, other->trainer),
+                        "", ""});
+  }
   tell_of_others(choice, readings, findings);
   return choice.target;
 }
@@ -136,9 +202,7 @@ std::optional<Error> pointer_problem(const Files& files, const std::string& dire
   const std::vector<PointerRead> readings = readings_of(files, directory);
   if (readings.empty()) return std::nullopt;
   const PointerRead& choice = chosen(files, directory, readings);
-  const bool leads_elsewhere = choice.text.find('/') != choice.text.npos;
-  auto problem = leads_elsewhere ? std::nullopt : problem_of(files, directory, choice);
-  return problem && problem->status == Status::not_found ? problem : std::nullopt;
+  return leads_elsewhere(choice) ? std::nullopt : problem_of(files, directory, choice);
 }
 
 }  // namespace tare

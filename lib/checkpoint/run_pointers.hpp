@@ -11,16 +11,18 @@
 
 namespace tare {
 
-/// What a pointer file says, without blanks around it; nothing for a file that is no short text: a checkpoint may be
-/// called "latest" too.
-std::optional<std::string> pointer_text(const Source& file);
+/// The text of a link in a copy of a run that lost its links, without blanks around it; nothing for a file of more than
+/// a short line.
+std::optional<std::string> link_text(const Source& file);
 
 /// The folder or file below `directory` that a trainer's pointer names; says in `findings` whose. Nothing where none is
-/// there. Throws `refused` for what is no plain name of something inside, `not_found` for what is not there.
+/// there, and for a file that is no short text: a checkpoint may be called "latest" too. Throws `refused` for what is
+/// no plain name of something inside, an empty pointer too, LinkNotFollowed for a link out of the run, `not_found` for
+/// what is not there.
 std::optional<std::string> by_pointer(const Files& files, const std::string& directory, std::vector<Finding>& findings);
 
-/// What by_pointer throws of a name that nothing beside the pointer has; nothing of a path, which a framework opens as
-/// it stands.
+/// What by_pointer throws of a pointer by which nothing can be resumed; nothing of a path elsewhere, which a framework
+/// opens as it stands.
 std::optional<Error> pointer_problem(const Files& files, const std::string& directory);
 
 }  // namespace tare

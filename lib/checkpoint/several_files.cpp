@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "lib/checkpoint/bundle.hpp"
 #include "lib/checkpoint/distributed.hpp"
@@ -93,6 +94,19 @@ const SeveralFiles* format_of_whole(std::string_view file_name) {
 
 const SeveralFiles* format_of_part(std::string_view file_name) {
   return format_where(&SeveralFiles::is_part, file_name);
+}
+
+std::vector<FileEntry> without_parts(std::vector<FileEntry> entries) {
+  std::set<std::string> wholes;
+  for (const FileEntry& entry : entries) {
+    if (format_of_whole(entry.name) != nullptr) wholes.insert(entry.name);
+  }
+  const auto is_among_them = [&](const std::string& whole) { return wholes.contains(whole); };
+  std::erase_if(entries, [&](const FileEntry& entry) {
+    const SeveralFiles* format = wholes.empty() ? nullptr : format_of_part(entry.name);
+    return format != nullptr && std::ranges::any_of(format->wholes_of(entry.name), is_among_them);
+  });
+  return entries;
 }
 
 bool is_of_several_files(std::string_view file_name) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/files.hpp"
 #include "lib/base/finding.hpp"
 #include "lib/container/container.hpp"
 #include "lib/container/source_folder.hpp"
@@ -49,6 +50,8 @@ std::span<const SeveralFiles> several_files();
 /// The format of which that file is the whole, or a part; null where there is none.
 const SeveralFiles* format_of_whole(std::string_view file_name);
 const SeveralFiles* format_of_part(std::string_view file_name);
+/// Without the parts of wholes that are among them.
+std::vector<FileEntry> without_parts(std::vector<FileEntry> entries);
 /// A whole or a part: it stands for the whole in its folder.
 bool is_of_several_files(std::string_view file_name);
 

@@ -70,6 +70,8 @@ struct RunPointer {
   Target target;
   std::string_view beginning = {};  ///< of its text, which may have several lines then; empty: any, in one line
   std::string_view when = {};       ///< it is followed: "where ... is set"; empty: always
+  /// The absolute path that the trainer opens as it stands, wherever the run lies now. Null: it opens none.
+  Target elsewhere = nullptr;
 };
 
 /// How a folder holds a run's saves, and which of them a resume takes. A row that asks for something beside or inside
@@ -157,6 +159,7 @@ struct Trainer {
   FindAbsent find_absent = nullptr;
   std::span<const RunPointer> pointers = {};  ///< before its `runs`
   std::span<const RunFolder> runs = {};
+  std::string_view unfinished = {};  ///< behind a save's name, without ".ckpt": a file that is there until it is whole
   SaveNote last_save = {};
   ChooseSave choose_save = nullptr;
   DistributedFolder distributed = {};

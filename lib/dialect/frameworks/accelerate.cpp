@@ -11,7 +11,7 @@ constexpr auto accelerate_rank_words = std::to_array<RankWord>({
     {"random_states", true},
 });
 constexpr auto accelerate_runs = std::to_array<RunFolder>({
-    {RunFolder::Takes::highest, "checkpoint_#", {}, {}, FileType::folder},
+    {RunFolder::Takes::highest, "checkpoint_#", "checkpoint_#", "random_states_0.pkl", FileType::folder},
 });
 constexpr auto accelerate_resumes = std::to_array<Resume>({
     {.stored = Resume::Stored::yes,

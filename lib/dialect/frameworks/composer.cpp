@@ -16,6 +16,7 @@ constexpr auto composer_places = std::to_array<KeptAt>({
 });
 constexpr auto composer_runs = std::to_array<RunFolder>({
     {RunFolder::Takes::link, "latest-rank0.pt", "*-rank0.pt"},
+    {RunFolder::Takes::link, "latest-rank0.pt", "ep*-ba*"},  // of sharded saves, folders
 });
 /// Of "ep0-ba10-rank0.pt" and the like, where no link leads to one, the newest.
 std::optional<Saves> highest_of_composer(const std::vector<std::string>& names) {

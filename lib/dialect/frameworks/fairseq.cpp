@@ -90,6 +90,11 @@ constexpr auto fairseq_resumes = std::to_array<Resume>({
      .was_run = true},
 });
 
+// fairseq/checkpoint_utils.py, load_checkpoint: what --restore-file is if it is not given.
+constexpr auto fairseq_runs = std::to_array<RunFolder>({
+    {RunFolder::Takes::file, "checkpoint_last.pt", "checkpoint*.pt"},
+});
+
 constexpr auto fairseq_rank_words = std::to_array<RankWord>({
     {"shard", false, 1},      // with FSDP
     {"model_part", true, 1},  // with model parallelism
@@ -131,6 +136,7 @@ constinit const Dialect fairseq_extra = {
 constinit const Trainer fairseq_trainer = {
     .name = "fairseq",
     .rank_words = fairseq_rank_words,
+    .runs = fairseq_runs,
     .dialect = "fairseq",
     .resumes = fairseq_resumes,
 };

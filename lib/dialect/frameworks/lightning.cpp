@@ -92,6 +92,11 @@ constexpr auto resumes = std::to_array<Resume>({
      .was_run = true},
 });
 
+/// What SLURM's signal left comes before all else: trainer/connectors/checkpoint_connector.py, _hpc_resume_path.
+constexpr auto runs = std::to_array<RunFolder>({
+    {RunFolder::Takes::highest, "hpc_ckpt_#.ckpt", "*.ckpt", {}, FileType::file},
+});
+
 bool is_lightning(const std::string& name) {
   return name.ends_with(".ckpt") && (number_behind(name, "epoch=") || number_behind(name, "step="));
 }
@@ -122,6 +127,7 @@ std::span<const ReleaseKey> lightning_keys() {
 
 constinit const Trainer lightning_trainer = {
     .name = "Lightning",
+    .runs = runs,
     .choose_save = last_of_lightning,
     .marks = marks,
     .version_at = "pytorch-lightning_version",

@@ -58,6 +58,13 @@ constexpr auto mmcv_untold = std::to_array<Condition>({
     {.keys = "meta.fp16.loss_scaler.growth_interval"},
     {.keys = "meta.config", .is = Condition::Is::unset},
 });
+// Of mmcv 1.x: runner/epoch_based_runner.py, iter_based_runner.py, save_checkpoint, which copies where it cannot link.
+constexpr auto mmcv_runs = std::to_array<RunFolder>({
+    {RunFolder::Takes::link, "latest.pth", "epoch_#.pth"},
+    {RunFolder::Takes::link, "latest.pth", "iter_#.pth"},
+    {RunFolder::Takes::file, "latest.pth", "epoch_#.pth"},
+    {RunFolder::Takes::file, "latest.pth", "iter_#.pth"},
+});
 constexpr auto mmcv_marks = std::to_array<std::string_view>({"meta.mmcv_version", "state_dict", "optimizer"});
 constexpr auto mmcv_resumes = std::to_array<Resume>({
     {.until = "1.3.5",
@@ -93,6 +100,7 @@ constinit const Dialect mmcv_state = {
 
 constinit const Trainer mmcv_trainer = {
     .name = "mmcv",
+    .runs = mmcv_runs,
     .marks = mmcv_marks,
     .version_at = "meta.mmcv_version",
     .resumes = mmcv_resumes,

@@ -13,7 +13,7 @@ constexpr auto mmengine_places = std::to_array<KeptAt>({
     {"optimizer.*", "", "message_hub", "mmengine (AmpOptimWrapper)"},
 });
 constexpr auto mmengine_pointers = std::to_array<RunPointer>({
-    {"last_checkpoint", last_part_of_path},
+    {.file = "last_checkpoint", .target = last_part_of_path, .elsewhere = absolute_path},
 });
 
 constexpr auto mmengine_untold = std::to_array<Condition>({

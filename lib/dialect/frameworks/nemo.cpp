@@ -1,4 +1,6 @@
 // NeMo's GradScaler: PyTorch's state and a hysteresis tracker, which runs down with each overflow and can be negative.
+// Of a run it resumes from the one save that is called "-last", and passes over those that were never finished: source
+// nemo/utils/exp_manager.py, check_resume and _filter_out_unfinished_checkpoints (2.0).
 #include <array>
 
 #include "lib/dialect/frameworks/frameworks.hpp"
@@ -61,6 +63,11 @@ constexpr auto nemo_templates = std::to_array<StateTemplate>({
      .fields = nemo_template_fields},
 });
 
+constexpr auto nemo_runs = std::to_array<RunFolder>({
+    {RunFolder::Takes::asked, "*--*-last.ckpt", "*--*-unfinished"},
+    {RunFolder::Takes::asked, "*--*-last", {}, "metadata.json", FileType::folder},
+});
+
 }  // namespace
 
 constinit const Dialect nemo_state = {
@@ -75,6 +82,12 @@ constinit const Dialect nemo_state = {
     .flags = nemo_flags,
     .places = nemo_places,
     .templates = nemo_templates,
+};
+
+constinit const Trainer nemo_trainer = {
+    .name = "NeMo",
+    .runs = nemo_runs,
+    .unfinished = "-unfinished",
 };
 
 }  // namespace tare

@@ -48,6 +48,20 @@ TEST_CASE("a link whose name tells of no trainer leaves the other saves of a run
   CHECK(save_of(run) == "epoch=5-step=60.ckpt");
 }
 
+TEST_CASE("a pointer that is a link to its text is followed inside of the run, and refused out of it") {
+  const Scratch run;
+  for (const char* save : {"run/global_step5", "run/global_step7"}) {
+    run.copy(small_scaler, std::string(save) + "/scaler.pt");
+  }
+  run.write("run/.latest.real", "global_step5");
+  run.link(".latest.real", "run/latest");
+  CHECK(open_checkpoint(run.path("run"), {}).resolved == run.path("run/global_step5"));
+  std::filesystem::remove(run.path("run/latest"));
+  run.write("latest", "global_step5");
+  run.link("../latest", "run/latest");
+  CHECK_THROWS_WITH(open_checkpoint(run.path("run"), {}), Catch::Contains("latest is a link out of the run"));
+}
+
 TEST_CASE("a save that was moved to another folder of its run, with a link in its place, is its newest") {
   const Scratch run;
   for (const char* save : {"checkpoint-500", "checkpoint-1000", "store/checkpoint-1500"}) {

@@ -1,8 +1,10 @@
 // Runs as trainers lay them out: which save a resume takes, by the trainers' own tables.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
 #include "lib/checkpoint/checkpoint.hpp"
+#include "lib/checkpoint/resolve.hpp"
 #include "lib/dialect/rank_name.hpp"
 #include "tests/catch.hpp"
 #include "tests/unit/checkpoint/scratch.hpp"
@@ -123,11 +125,106 @@ TEST_CASE("of a run whose pointer is gone the highest is shown, which its traine
 TEST_CASE("all trainers that follow one pointer alike are named") {
   const Scratch run;
   run.copy("torch_npu/scaler_file/scaler.pt", "epoch_3.pth");
-  run.write("last_checkpoint", "/old/place/epoch_3.pth");
+  run.write("last_checkpoint", "epoch_3.pth");
   const Checkpoint checkpoint = open_checkpoint(run.path(), {});
   REQUIRE_FALSE(checkpoint.findings.empty());
   CHECK(checkpoint.findings[0].message ==
         "a run: epoch_3.pth is what detectron2 or mmengine resumes from (last_checkpoint)");
+}
+
+TEST_CASE("a pointer that a crash left empty, or of zeros, is refused, and no other save taken in its place") {
+  const Scratch run;
+  for (const char* name : {"global_step9", "global_step10"}) {
+    run.copy("torch_npu/scaler_file/scaler.pt", std::string(name) + "/scaler.pt");
+  }
+  const auto [text, says] = GENERATE(table<std::string, std::string>({
+      {"", "is empty"},
+      {std::string(12, '\0'), "zero bytes"},
+      {"global_step9\nglobal_step10\n", "which is nothing beside it"},
+  }));
+  run.write("latest", text);
+  CHECK_THROWS_WITH(open_checkpoint(run.path(), {}), Contains("latest") && Contains(says));
+}
+
+TEST_CASE("TensorFlow's pointer to a name with an accent or a quote in it finds its save") {
+  const auto [text, prefix] = GENERATE(table<std::string, std::string>({
+      {"\"mod\\303\\250le-1\"", "mod\303\250le-1"},
+      {"\"l\\'essai-2\"", "l'essai-2"},
+      {"'a\\x41\\tb-3'", "aA\tb-3"},
+  }));
+  const Scratch run;
+  run.write(prefix + ".index", "");
+  run.write("checkpoint", "model_checkpoint_path: " + text + "\n");
+  std::vector<Finding> led_there;
+  CHECK(resolve_run(local_files(), run.path(), led_there) == prefix + ".index");
+}
+
+TEST_CASE("NeMo passes over a save that its marker tells to be unfinished, and so does an edit of the run") {
+  const bool is_folder = GENERATE(false, true);
+  const std::string older = "gpt--loss=2.1-step=100-last", newest = "gpt--loss=2.0-step=200-last";
+  const Scratch run;
+  for (const std::string& name : {older, newest}) {
+    run.copy(scaler, name + (is_folder ? "/scaler.pt" : ".ckpt"));
+    if (is_folder) run.write(name + "/metadata.json", "{}");
+  }
+  run.write(newest + "-unfinished", "");
+  CHECK(resolved(run) == older + (is_folder ? "" : ".ckpt"));
+  const auto findings = open_checkpoint(run.path(), {}).findings;
+  CHECK(std::ranges::any_of(findings, [](const Finding& one) { return one.code == "incomplete-checkpoint"; }));
+}
+
+TEST_CASE("what trainers resume from by a fixed name is what is read, and not every save of the run at once") {
+  struct Layout {
+    std::vector<std::string> saves;
+    std::string last;
+  };
+  const auto layout = GENERATE(values<Layout>({
+      {{"checkpoint1.pt", "checkpoint_2_2000.pt", "checkpoint_best.pt", "checkpoint_last.pt"}, "checkpoint_last.pt"},
+      {{"epoch_1.pth", "epoch_2.pth", "latest.pth"}, "latest.pth"},
+      {{"epoch=0-step=10.ckpt", "epoch=1-step=20.ckpt", "hpc_ckpt_1.ckpt"}, "hpc_ckpt_1.ckpt"},
+  }));
+  const Scratch run;
+  for (const std::string& save : layout.saves) run.copy(scaler, save);
+  CHECK(resolved(run) == layout.last);
+  CHECK(open_checkpoint(run.path(), {})
+            .findings.at(0)
+            .message.starts_with("a run of " + std::to_string(layout.saves.size()) + " checkpoints: " + layout.last));
+}
+
+TEST_CASE("Composer's link to a folder, and mmcv's to a file, decide") {
+  const Scratch composer;
+  for (const char* save : {"ep0-ba10", "ep0-ba20"}) composer.copy(scaler, std::string(save) + "/scaler.pt");
+  composer.link("ep0-ba10", "latest-rank0.pt");
+  CHECK(resolved(composer) == "ep0-ba10");
+  const Scratch mmcv;
+  for (const char* save : {"epoch_1.pth", "epoch_2.pth"}) mmcv.copy(scaler, save);
+  mmcv.link("epoch_1.pth", "latest.pth");
+  CHECK(resolved(mmcv) == "epoch_1.pth");
+}
+
+TEST_CASE("a folder checkpoint_3 is accelerate's only where its random states lie in one") {
+  const Scratch run;
+  for (const char* name : {"checkpoint_2", "checkpoint_3"}) run.copy(scaler, std::string(name) + "/scaler.pt");
+  const auto told = [&] { return open_checkpoint(run.path(), {}).findings.at(0).message; };
+  CHECK(told() == "a run of 2 checkpoints: checkpoint_3 is the highest");
+  run.write("checkpoint_2/random_states_0.pkl", "");
+  CHECK(told() == "a run of 2 checkpoints: checkpoint_3 is the highest, what accelerate resumes from");
+}
+
+TEST_CASE("of a run that was moved it is told that mmengine looks in its old place, and a copy of one is refused") {
+  const Scratch run;
+  run.copy(scaler, "moved/epoch_3.pth");
+  run.write("moved/last_checkpoint", run.path("old/epoch_3.pth"));
+  const Checkpoint checkpoint = open_checkpoint(run.path("moved"), {});
+  REQUIRE(checkpoint.findings.size() > 1);
+  CHECK(checkpoint.findings[0].message ==
+        "a run: epoch_3.pth has the name of what detectron2 or mmengine resumes from (last_checkpoint)");
+  CHECK(checkpoint.findings[1].severity == Severity::warning);
+  CHECK_THAT(checkpoint.findings[1].message, Contains("which is not there: mmengine looks for it"));
+  run.copy(scaler, "old/epoch_3.pth");
+  CHECK_THROWS_WITH(open_checkpoint(run.path("moved"), {}), Contains("mmengine resumes from that file"));
+  run.write("old/last_checkpoint", run.path("old/epoch_3.pth"));
+  CHECK(open_checkpoint(run.path("old"), {}).findings[0].message.starts_with("a run: epoch_3.pth is what"));
 }
 
 TEST_CASE("ranks of InternEvo are written without separators, in its optimizer's files alone") {

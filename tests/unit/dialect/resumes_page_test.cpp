@@ -42,11 +42,13 @@ std::string taken(const RunFolder& row) {
     case RunFolder::Takes::file:
       return fmt::format("`{}`, which is a copy of one of them", row.name);
     case RunFolder::Takes::highest:
-      return "the one with the highest number";
+      if (row.beside.empty() || row.beside == row.name) return "the one with the highest number";
+      return fmt::format("of `{}` the one with the highest number", row.name);
     case RunFolder::Takes::pointed:
       return "none without the file that names one; the highest is shown";
     case RunFolder::Takes::asked:
-      return "no rule: one has to be named";
+      if (row.beside.empty()) return "no rule: one has to be named";
+      return fmt::format("`{}`; of several one has to be named", row.name);
   }
   return {};
 }
