@@ -166,8 +166,11 @@ class CourseReader {
     return std::max(static_cast<std::int64_t>(step.span), course_.stride);
   }
 
-  /// A bare scale of every tenth step stands for the steps since the one before.
+  /// A bare scale of every tenth step stands for the steps since the one before, and a save that tells no step for as
+  /// many as its scale's fall takes.
   [[nodiscard]] std::uint64_t covered_by(const TraceStep& step) const {
+    const bool is_save = !step.step && trace_.sources[step.source].kind == "checkpoint";
+    if (is_save && scale_ && step.after) return std::max(step.span, halvings_between(*scale_, *step.after));
     return is_sampled(step) ? static_cast<std::uint64_t>(course_.stride) : step.span;
   }
 
@@ -182,17 +185,18 @@ class CourseReader {
     return steps - std::min(steps, covered);
   }
 
+  /// That a fall of the scale takes at least; 1 where it fell by less, or to 0, and none where it did not.
+  static std::uint64_t halvings_between(double before, double after) {
+    constexpr double most = 0x1p32;  // twice the last power of two is infinite, and as many octaves above it
+    if (!(before > after)) return 0;
+    const double octaves = after > 0 ? std::log2(before / after) : 1;
+    return static_cast<std::uint64_t>(std::clamp(std::ceil(octaves - 0.01), 1.0, most));
+  }
+
   static void count_overflows(const TraceStep& step, Stretch& stretch) {
-    const double octaves = stretch.after > 0 && stretch.before > stretch.after
-                               ? std::log2(stretch.before / stretch.after)
-                               : (stretch.before > stretch.after ? 1.0 : 0.0);
-    // Twice the last power of two is infinite, and as many octaves above it.
-    const double most = static_cast<double>(stretch.steps);
-    const auto shown = static_cast<std::uint64_t>(std::min(std::ceil(std::max(octaves - 0.01, 0.0)), most));
     stretch.is_told = step.overflow.has_value() || step.skipped.has_value();
-    std::uint64_t least = step.skipped.value_or(step.overflow == true ? stretch.steps : 0);
-    if (octaves > 0) least = std::max(least, shown);
-    if (octaves > 0) least = std::max<std::uint64_t>(least, 1);
+    const std::uint64_t told = step.skipped.value_or(step.overflow == true ? stretch.steps : 0);
+    const std::uint64_t least = std::max(told, halvings_between(stretch.before, stretch.after));
     stretch.overflows = std::min(least, stretch.steps);
     stretch.kind = stretch.overflows == 0               ? StretchKind::clean
                    : stretch.overflows == stretch.steps ? StretchKind::overflow

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
@@ -133,6 +134,7 @@ class Examiner {
   [[nodiscard]] Look look_at_checkpoint(const std::string& path, const Trace& trace) const {
     try {
       const Checkpoint checkpoint = options_.open(path);
+      if (auto lost = scaler_lost(trace, path, checkpoint)) return {true, {}, {*std::move(lost)}};
       if (checkpoint.scalers.empty() && !trace.steps.empty() && gives_a_trace(trace, path)) return {};
       return {true, {}, examine(checkpoint)};
     } catch (const Error& error) {
@@ -145,6 +147,7 @@ class Examiner {
         return {true, {}, {told("incomplete-checkpoint", error.what(), path)}};
       const bool is_damaged = is_damaged_checkpoint(path, error);
       if (is_damaged && has_others(trace, path)) return {true, {}, {told("file-not-read", error.what(), path)}};
+      if (error.status == Status::refused && are_mixed(trace, path)) throw;
       if (is_none && gives_a_trace(trace, path)) return {};
       if (is_damaged || (!is_other_format && !is_log(path, options_.trace))) throw;
       return {false, error.what(), {}};
@@ -161,6 +164,22 @@ class Examiner {
     return is_of_run ? std::optional(std::move(lost->finding)) : std::nullopt;
   }
 
+  /// Of a run whose framework resumes from a save without the scaler that all its other ones have.
+  [[nodiscard]] static std::optional<HealthFinding> scaler_lost(const Trace& trace, const std::string& path,
+                                                                const Checkpoint& newest) {
+    if (!newest.scalers.empty() || newest.resolved == path) return std::nullopt;
+    const auto is_beside = [&](const TraceCheckpoint& one) {
+      return folder_of(one.path) == folder_of(newest.resolved);
+    };
+    const auto before = std::ranges::count_if(trace.checkpoints, is_beside);
+    const bool is_alone = std::ranges::count_if(trace.without_scaler, is_beside) <= 1;  // itself
+    if (before == 0 || !is_alone) return std::nullopt;
+    return told("incomplete-checkpoint",
+                fmt::format("{} has no loss scaler, which {} beside it: a resume starts a new one, or fails",
+                            newest.resolved, before == 1 ? "the save has" : fmt::format("all {} saves have", before)),
+                newest.resolved);
+  }
+
   /// What a resume would read, or what was asked about.
   [[nodiscard]] bool is_damaged_checkpoint(const std::string& path, const Error& error) const {
     const bool is_damaged = error.status == Status::corrupt || is_damaged_save(path, *options_.trace.files, error);
@@ -172,6 +191,22 @@ class Examiner {
     const bool is_folder = options_.trace.files->type(path) == FileType::folder;
     if (is_folder && !step_in_name(file_name(path))) return has_checkpoints_of(trace, path);
     return !trace.sources.empty() || !trace.checkpoints.empty();
+  }
+
+  /// Whether the steps below `path` go back and forth between its folders: those of a run that was resumed in another
+  /// folder do so once.
+  static bool are_mixed(const Trace& trace, const std::string& path) {
+    std::set<std::string> folders;
+    std::string last;
+    std::size_t changes = 0;
+    for (const TraceCheckpoint& save : trace.checkpoints) {
+      if (!save.path.starts_with(path)) continue;
+      std::string folder = folder_of(save.path);
+      folders.insert(folder);
+      changes += folder != last ? 1U : 0U;
+      last = std::move(folder);
+    }
+    return folders.size() > 1 && changes > folders.size() + 1;
   }
 
   static bool is_source(const Trace& trace, const std::string& path) {

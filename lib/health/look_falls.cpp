@@ -250,14 +250,15 @@ void look_for_falling(const Examination& run, std::vector<Symptom>& found) {
     const double slow = run.thresholds.falling_steps / run.thresholds.falling_octaves;
     const std::size_t begin = steep.is_at_start ? 0 : end_of_search(run);
     const std::size_t top = top_of_way_down(run, begin, steep.first, std::max(clean_steps_of_rest(run), slow));
-    const Fall whole{.first = top, .last = i, .top = all[top].before, .bottom = all[i].after};
+    Fall whole{.first = top, .last = i, .top = all[top].before, .bottom = all[i].after};
+    for (std::size_t j = top; j <= i; ++j) whole.overflows += all[j].overflows;
     const Fall& counted = whole.bottom < run.thresholds.low_scale ? whole : steep;
     const bool has_recovered = all.back().after > steep.top * std::exp2(-steep.octaves() / 2);
     if (counted.octaves() < run.thresholds.falling_octaves || has_recovered) continue;
     const std::uint64_t steps = ends[i] - ends[top] + all[top].steps;
     // A log of overflows alone does not tell the steps between them.
-    const std::string how =
-        run.course.has_steps ? fmt::format("within {} steps", steps) : fmt::format("by {} overflows", steps);
+    const std::string how = run.course.has_steps ? fmt::format("within {} steps", steps)
+                                                 : fmt::format("by {}", overflows_of(run.course, whole).text());
     found.push_back({"falling",
                      fmt::format("the scale fell from {} to {} {} and has not come back: watch it",
                                  float_text(whole.top), float_text(whole.bottom), how),

@@ -19,6 +19,8 @@
 #include "lib/checkpoint/listing.hpp"
 #include "lib/checkpoint/lost_save.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/several_files.hpp"
+#include "lib/checkpoint/unfinished_saves.hpp"
 #include "lib/container/sniff.hpp"
 #include "lib/dialect/rank_name.hpp"
 #include "lib/trace/one_save.hpp"
@@ -33,6 +35,7 @@ bool may_be_checkpoint(const FileEntry& entry) {
   const bool is_save_of_ranks = entry.type == FileType::file && is_first_rank_of_step(entry.name);
   const bool is_part = rank_name(entry.name) && !is_save_of_ranks;
   if (entry.name.starts_with('.') || is_part || !is_numbered(entry.name)) return false;
+  if (is_being_written(entry.name)) return false;
   if (entry.type == FileType::folder) return true;
   return entry.type == FileType::file && !is_no_checkpoint(entry.name);
 }
@@ -171,6 +174,8 @@ class SavesOfRun {
       if (error.detail == EACCES && depth > 0 && !is_save) unread.emplace_back().not_read = error.what();
       return;
     }
+    entries = without_parts(std::move(entries));
+    leave_out(unfinished_saves(folder, entries), entries);
     if (!has_ranks_of_steps(entries)) std::erase_if(entries, is_file_of_rank);  // parts of one save
     std::sort(entries.begin(), entries.end(),
               [](const FileEntry& a, const FileEntry& b) { return natural_less(a.name, b.name); });
@@ -192,7 +197,8 @@ class SavesOfRun {
 
   void take_entry(const std::string& prefix, const FileEntry& entry, std::optional<Save> save, int depth) {
     if (take(std::move(save))) return;
-    const bool is_inside = entry.type == FileType::folder && !entry.name.starts_with('.') && !rank_name(entry.name);
+    const bool is_hidden = entry.name.starts_with('.') || is_being_written(entry.name);
+    const bool is_inside = entry.type == FileType::folder && !is_hidden && !rank_name(entry.name);
     if (!is_inside) return;
     if (depth == deepest_folder) return too_deep.push_back(prefix + entry.name);
     visit(prefix + entry.name, depth + 1);

@@ -16,6 +16,8 @@
 #include "lib/checkpoint/listing.hpp"
 #include "lib/checkpoint/lost_save.hpp"
 #include "lib/checkpoint/names.hpp"
+#include "lib/checkpoint/several_files.hpp"
+#include "lib/checkpoint/unfinished_saves.hpp"
 #include "lib/container/sniff.hpp"
 #include "lib/dialect/rank_name.hpp"
 #include "lib/trace/one_save.hpp"
@@ -28,6 +30,7 @@ namespace {
 struct Place {
   std::string path;
   FileType type;
+  std::optional<Finding> unfinished = {};  ///< what tells that it is
 };
 
 /// What became of a place, and where to look next.
@@ -115,6 +118,9 @@ class Lister {
     std::vector<Looked> looked(level.size());
     for_each_parallel(
         level.size(), [&](std::size_t i) { looked[i] = look(level[i]); }, {}, options_.at_once);
+    for (std::size_t i = 0; i < level.size(); ++i) {
+      if (looked[i].found && level[i].unfinished) looked[i].found->findings.push_back(*level[i].unfinished);
+    }
     std::vector<Place> next;
     for (Looked& one : looked) {
       if (one.found) found_.push_back(*std::move(one.found));
@@ -194,12 +200,16 @@ class Lister {
   /// The folders in it; of a run its files, too, each of which may be a save.
   static void add_inside(const std::string& folder, const std::vector<FileEntry>& entries, bool is_run,
                          Looked& looked) {
-    for (const FileEntry& entry : entries) {
+    for (const FileEntry& entry : without_parts(entries)) {
       const bool is_save_of_ranks = entry.type == FileType::file && is_first_rank_of_step(entry.name);
       const bool is_part = is_of_rank(entry) && !is_save_of_ranks;
-      if (entry.name.starts_with('.') || is_part) continue;
+      if (entry.name.starts_with('.') || is_part || is_being_written(entry.name)) continue;
       const bool is_save = is_run && is_candidate(entry);
       if (is_save || entry.type == FileType::folder) looked.inside.push_back({folder + "/" + entry.name, entry.type});
+    }
+    for (const UnfinishedSave& save : unfinished_saves(folder, entries)) {
+      const auto place = std::ranges::find(looked.inside, fmt::format("{}/{}", folder, save.name), &Place::path);
+      if (place != looked.inside.end()) place->unfinished = save.finding;
     }
   }
 

@@ -25,6 +25,8 @@ constexpr auto other_endings = std::to_array<std::string_view>(
      ".part", ".jpg",  ".jpeg", ".gif",   ".webp",   ".svg",     ".pdf", ".mp4", ".wav",  ".html",
      ".toml", ".ini",  ".cfg",  ".lock",  ".sha256", ".parquet", ".gguf"});
 
+constexpr auto names_while_written = std::to_array<std::string_view>({"*.orbax-checkpoint-tmp*", "*.tmp-*"});
+
 /// What counts steps, keys with dots between them: DeepSpeed's, Megatron's, Lightning's and others', mmengine's.
 constexpr auto step_keys =
     std::to_array<std::string_view>({"global_steps", "iteration", "global_step", "num_updates", "global_batch_idx",
@@ -190,6 +192,10 @@ std::optional<std::int64_t> step_in_name(std::string_view name) {
 
 bool is_no_checkpoint(std::string_view name) {
   return name.find("tfevents") != name.npos || holds(other_endings, extension(name));
+}
+
+bool is_being_written(std::string_view folder) {
+  return std::ranges::any_of(names_while_written, [&](std::string_view name) { return is_named(name, folder); });
 }
 
 std::optional<std::int64_t> step_of_path(const std::string& path, const Files& files) {

@@ -19,6 +19,9 @@ struct SavedCounters {
 /// its name.
 bool is_no_checkpoint(std::string_view name);
 
+/// Whether a folder of that name is one that its writer renames when it is whole: Orbax's, T5X'.
+bool is_being_written(std::string_view folder);
+
 bool is_numbered(std::string_view name);
 
 /// The step that a file's or folder's name tells: of "global_step4200", "epoch=9-step=300.ckpt", "1200".

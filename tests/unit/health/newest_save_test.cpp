@@ -56,12 +56,61 @@ TEST_CASE("a pointer to a save that is not there is told once, whatever else of 
   CHECK(codes_told(scratch) == Told{"pointer-astray"});
 }
 
+TEST_CASE("two experiments in one folder are refused, as one course of both would send a run back to the other") {
+  const bool goes_on = GENERATE(false, true);  // one run, in a second folder since it was resumed
+  const Scratch scratch;
+  for (const int step : {100, 200, 300}) {
+    for (const int run : {0, 1}) {
+      scratch.copy("torch/train-t2.15/checkpoint.pth", "run/" + std::to_string(run) + "/checkpoint-" +
+                                                           std::to_string(step + (goes_on ? 300 * run : run)) +
+                                                           "/scaler.pt");
+    }
+  }
+  if (goes_on) {
+    CHECK(codes_told(scratch).empty());
+  } else {
+    CHECK_THROWS_WITH(codes_told(scratch), Catch::Contains("2 runs are in this folder"));
+  }
+}
+
+TEST_CASE("a pointer by which nothing can be resumed makes no healthy run, though all its saves are well") {
+  const std::string text = GENERATE(as<std::string>(), "", std::string(4, '\0'), "a\nb", "ckpt/checkpoint-200");
+  const Scratch scratch;
+  two_saves(scratch);
+  scratch.write("run/latest", text);
+  CHECK(codes_told(scratch) == Told{"pointer-astray"});
+}
+
+TEST_CASE("a newest save without the scaler that all before it have is an error, and a run without any is none") {
+  const Scratch scratch;
+  two_saves(scratch);
+  scratch.copy("lightning/v2_6_fp32/last.ckpt", "run/checkpoint-300/optimizer.pt");
+  CHECK(codes_told(scratch) == Told{"incomplete-checkpoint"});
+  scratch.copy("lightning/v2_6_fp32/last.ckpt", "run/checkpoint-250/optimizer.pt");
+  CHECK(codes_told(scratch).empty());
+}
+
 TEST_CASE("a link out of the run that the next resume takes is told, and the run is not called healthy") {
   const Scratch scratch;
   two_saves(scratch);
   scratch.copy("torch/train-t2.15/checkpoint.pth", "store/checkpoint-300/scaler.pt");
   scratch.link("../store/checkpoint-300", "run/checkpoint-300");
   CHECK(codes_told(scratch) == Told{"link-not-read"});
+}
+
+TEST_CASE("a collapse between saves that tell no steps is one, with the overflows that it took at least") {
+  Trace trace;
+  trace.sources.push_back({"run/checkpoint_0", "checkpoint", ""});
+  trace.segments.emplace_back();
+  for (const double scale : {65536.0, 65536.0, 65536.0, 1.0, 1.0}) {
+    TraceStep step;
+    step.after = scale;
+    trace.steps.push_back(step);
+  }
+  const auto findings = examine(trace, Thresholds{});
+  REQUIRE(findings.size() == 1);
+  CHECK(findings.front().code == "collapse");
+  CHECK_THAT(findings.front().message, Catch::Contains("at least 16 overflows"));
 }
 
 TEST_CASE("a timeline with saves that may not be read is no healthy course") {

@@ -1,6 +1,7 @@
 // Which saves of a run are seen: whatever its folders are called, and whatever its newest save is.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "lib/checkpoint/checkpoint.hpp"
@@ -133,6 +134,43 @@ TEST_CASE("a newest save that is a link out of the run is told whether its name 
     scratch.copy(torch_file, fmt::format("run/{}", save));
   std::filesystem::create_symlink("../other/x.ckpt", scratch.path("run/last.ckpt"));
   CHECK(codes_of(saves_of(scratch, "run")) == Codes{"link-not-read"});
+}
+
+TEST_CASE("a folder that its writer has not renamed yet is no save of the run") {
+  const std::string name =
+      GENERATE(as<std::string>(), "checkpoint-400.tmp-1700000", "checkpoint-400.orbax-checkpoint-tmp-7/x");
+  const Scratch scratch;
+  three_saves(scratch, "run");
+  scratch.copy(torch_file, "run/" + name + "/scaler.pt");
+  CHECK(saves_of(scratch, "run").checkpoints.size() == 3);
+  CHECK(rows_of(scratch, "run").size() == 3);
+}
+
+TEST_CASE("NeMo's unfinished save is told as such in the list, and is no step of the course") {
+  const Scratch scratch;
+  for (const char* save : {"gpt--loss=2.1-step=100-last", "gpt--loss=2.0-step=200-last"}) {
+    scratch.copy(torch_file, fmt::format("run/{}.ckpt", save));
+  }
+  scratch.write("run/gpt--loss=2.0-step=200-last-unfinished", "");
+  CHECK(saves_of(scratch, "run").checkpoints.size() == 1);
+  const auto rows = rows_of(scratch, "run");
+  REQUIRE(rows.size() == 2);
+  const auto is_told = [](const ListedCheckpoint& row) {
+    return std::ranges::any_of(row.findings, [](const Finding& one) { return one.code == "incomplete-checkpoint"; });
+  };
+  CHECK(std::ranges::count_if(rows, is_told) == 1);
+}
+
+TEST_CASE("a TensorFlow save of two files is one save and one row") {
+  const Scratch scratch;
+  for (const char* save : {"ckpt-1", "ckpt-2"}) {
+    for (const char* end : {".index", ".data-00000-of-00001"}) {
+      scratch.copy(fmt::format("tensorflow/checkpoint_legacy/ckpt/{}{}", save, end),
+                   fmt::format("run/{}{}", save, end));
+    }
+  }
+  CHECK(saves_of(scratch, "run").checkpoints.size() == 2);
+  CHECK(rows_of(scratch, "run").size() == 2);
 }
 
 TEST_CASE("an empty folder that no resume takes is no save") {
