@@ -1,4 +1,5 @@
 // The frameworks' own FP8 traces, through the step that runs on the GPU: many slots at once, each with its history.
+#include <cfloat>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -80,6 +81,22 @@ TEST_CASE("TransformerEngine's delayed scaling: every trace of its three impleme
     ++traces;
   }
   CHECK(traces == 39);
+}
+
+TEST_CASE("an infinite scale of TransformerEngine's does not outlive a step that learns nothing") {
+  for (const TeVariant variant : {TeVariant::fused, TeVariant::bulk, TeVariant::unfused}) {
+    for (const bool most_recent : {false, true}) {
+      Params params;
+      params.transformer_engine = {variant, most_recent, 1};
+      HostSlots slots(params, {Layout::transformer_engine, 3}, std::vector<float>(2, 448.0f));
+      slots.set_scale(0, INFINITY);
+      slots.set_scale(1, NAN);
+      slots.step();
+      CHECK(slots.arrays().scale[0] == FLT_MAX);
+      CHECK(slots.arrays().inverse[0] == 1.0f / FLT_MAX);
+      CHECK(std::isnan(slots.arrays().scale[1]));
+    }
+  }
 }
 
 TEST_CASE("TransformerEngine's current scaling: every trace") {
