@@ -13,6 +13,7 @@
 #include "lib/scaler/config_values.hpp"
 #include "lib/scaler/megatron_arguments.hpp"
 #include "lib/state/policy_value.hpp"
+#include "lib/state/role.hpp"
 #include "lib/state/window_level.hpp"
 
 namespace tare {
@@ -92,10 +93,15 @@ class Parser {
     }
   }
 
-  /// A state goes on under what is given: its window and the list of windows are one thing.
+  /// A state goes on under what is given: its window and the list of windows are one thing. The window that its run
+  /// began with, given again, moves none that has adapted since.
   void go_on() {
+    const rule::ParameterSpec* window = rule::find_parameter(spec_, name(Role::growth_interval));
+    const auto value = [&] { return window == nullptr ? StateValue() : value_of(into_.start.policy.params, *window); };
+    const StateValue before = value();
     parse();
     rule::prepare(into_.start.policy);
+    if (window != nullptr && value() == before) std::erase(given_, window->name);
     give_levels(into_.start, given_);
   }
 

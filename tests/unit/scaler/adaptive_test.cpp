@@ -158,6 +158,18 @@ TEST_CASE("A scaler that goes on from a state takes a window with its level, and
   CHECK(integer(going_on(without, nullptr), "list_index") == 4);
 }
 
+TEST_CASE("A run that is resumed with the arguments it was begun with keeps the window that has adapted since") {
+  for (const char* begun : {R"({"policy":"mindformers_adaptive","scale_window":20})",
+                            R"({"policy":"mindformers_adaptive","scale_window":25})"}) {
+    ScalerState state = state_of(begun);
+    set(state, "window", std::int64_t{100});
+    const ScalerState resumed = going_on(state, begun);
+    CHECK(integer(resumed, "fields.scale_window") == 100);
+    CHECK(integer(resumed, "list_index") == 4);
+    CHECK(integer(going_on(resumed, R"({"scale_window":500})"), "list_index") == 6);
+  }
+}
+
 TEST_CASE("A migration with another list says where the state lands in it") {
   StateSection given;
   given.set("max_scale_window", std::int64_t{50});
