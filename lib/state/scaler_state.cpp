@@ -120,6 +120,22 @@ std::string listed(const ScalerState& state) {
   throw Error(Status::not_found, "the state has no \"" + std::string(key) + "\"", "It has: " + listed(state));
 }
 
+bool holds_texts(const StateValue& value) {
+  const auto* array = std::get_if<StateArray>(&value);
+  return array != nullptr && std::holds_alternative<std::vector<std::string>>(array->values);
+}
+
+/// Which tells of no kind of elements.
+bool is_empty_array(const StateValue& value) {
+  const auto* array = std::get_if<StateArray>(&value);
+  return array != nullptr && array->size() == 0;
+}
+
+std::string_view words_for_value(const StateValue& value) {
+  if (kind_of(value) != ValueKind::array) return words_for(kind_of(value));
+  return holds_texts(value) ? "an array of text" : "an array of numbers";
+}
+
 /// The value in the type that is there, for a name without a schema.
 StateValue like(const StateValue& there, const StateValue& value, std::string_view what) {
   switch (kind_of(there)) {
@@ -134,11 +150,19 @@ StateValue like(const StateValue& there, const StateValue& value, std::string_vi
     default:
       break;
   }
-  if (kind_of(there) != kind_of(value)) {
-    throw Error(Status::mismatch, std::string(what) + " holds " + std::string(words_for(kind_of(there))) + ", not " +
-                                      std::string(words_for(kind_of(value))));
+  const bool are_alike = holds_texts(there) == holds_texts(value) || is_empty_array(there) || is_empty_array(value);
+  if (kind_of(there) != kind_of(value) || !are_alike) {
+    throw Error(Status::mismatch, std::string(what) + " holds " + std::string(words_for_value(there)) + ", not " +
+                                      std::string(words_for_value(value)));
   }
   return value;
+}
+
+/// Of numbers 0 and 1 alone are truth values.
+void require_truth_value(const StateValue& value, std::string_view what) {
+  if (const double number = number_of(value, what); number != 0 && number != 1) {
+    throw Error(Status::mismatch, std::string(what) + " holds true or false, not " + float_text(number));
+  }
 }
 
 StateValue fitting(const ScalerState& state, const Place& place, const StateValue& value) {
@@ -247,6 +271,7 @@ void set(ScalerState& state, std::string_view key, const StateValue& value) {
   const Place place = place_of(state, key);
   if (place.section == nullptr || !is_known(state, place)) throw_unknown(state, key);
   StateValue kept = fitting(state, place, value);
+  if (std::holds_alternative<bool>(kept)) require_truth_value(value, place.name);
   if (!has_levels(state)) return (state.*place.section).set(place.name, std::move(kept));
   ScalerState changed = state;
   (changed.*place.section).set(place.name, std::move(kept));

@@ -73,6 +73,26 @@ TEST_CASE("a changed value keeps its type, and one that cannot be held is refuse
   CHECK(std::get<std::int64_t>(get(state, "growth_tracker")) == 5);
 }
 
+TEST_CASE("numbers take no place of names, and no number but 0 and 1 is a truth value") {
+  ScalerState slots;
+  slots.policy = "transformer_engine";
+  slots.params.set("slots", StateArray{{2}, std::vector<std::string>{"a", "b"}});
+  const ScalerState before = slots;
+  CHECK(status_of([&] { set(slots, "slots", StateArray{{2}, std::vector<double>{1, 2}}); }) == Status::mismatch);
+  CHECK(slots == before);
+  set(slots, "slots", StateArray{{1}, std::vector<std::string>{"c"}});
+
+  ScalerState deepspeed;
+  deepspeed.policy = "deepspeed";
+  deepspeed.params.set("consecutive_hysteresis", false);
+  deepspeed.other.set("flag", true);
+  for (const char* key : {"consecutive_hysteresis", "flag"}) {
+    CHECK(status_of([&] { set(deepspeed, key, std::int64_t{5}); }) == Status::mismatch);
+    set(deepspeed, key, std::int64_t{1});
+    CHECK(get(deepspeed, key) == StateValue(true));
+  }
+}
+
 TEST_CASE("a parameter that its policy knows can be added") {
   ScalerState state = torch_state();
   set(state, "window", 100.0);
