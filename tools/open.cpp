@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <iterator>
 #include <string_view>
 
 #include "lib/base/distant_files.hpp"
@@ -15,7 +15,7 @@
 #include "lib/edit/open_settled.hpp"
 #include "lib/objects/object_transaction.hpp"
 #include "lib/report/report.hpp"
-#include "lib/trace/trace.hpp"
+#include "lib/report/unfinished.hpp"
 #include "lib/transaction/store.hpp"
 #include "tools/exit_code.hpp"
 #include "tools/journals.hpp"
@@ -71,7 +71,7 @@ void tell_why(const Terminal& terminal, const std::string& path, const Error& er
     return;
   }
   try {
-    tell_unfinished(terminal, path, {});
+    tell_unfinished(terminal, unfinished_in_store(path));
   } catch (const Error&) {
     // What went wrong first is what is told.
   }
@@ -163,38 +163,20 @@ Opened open_for_reading(const Terminal& terminal, const std::string& path, const
   }
 }
 
-void tell_unfinished(const Terminal& terminal, const std::string& path, const std::vector<std::string>& checkpoints) {
-  if (is_url(path)) {
-    ObjectLayer* objects = objects_of(path);
-    if (objects == nullptr) return;
-    for (const Pending& pending : all_pending(*objects, path, key_for_reading())) {
-      terminal.say(render_pending(pending));
-    }
-    return;
-  }
-  std::set<std::string> told;
-  for (const std::string& checkpoint : checkpoints) {
-    const auto pending = find_pending(scope_for_reading(checkpoint));
-    if (pending && told.insert(pending->folder).second) terminal.say(render_pending(*pending));
-  }
+std::vector<Pending> unfinished_in_store(const std::string& url) {
+  ObjectLayer* objects = objects_of(url);
+  return objects == nullptr ? std::vector<Pending>{} : all_pending(*objects, url, key_for_reading());
 }
 
-std::vector<Pending> unfinished_in(const std::string& path) {
-  try {
-    return all_pending(scope_for_reading(path));
-  } catch (const Error&) {
-    return {};
-  }
+std::vector<Pending> unfinished_of(const std::vector<std::string>& paths, const Trace& trace) {
+  if (!is_url(paths.front())) return unfinished_of(trace, scope_for_reading);
+  std::vector<Pending> unfinished;
+  for (const std::string& path : paths) std::ranges::move(unfinished_in_store(path), std::back_inserter(unfinished));
+  return unfinished;
 }
 
-void tell_unfinished(const Terminal& terminal, const std::vector<std::string>& paths, const Trace& trace) {
-  for (const std::string& path : paths) {
-    std::vector<std::string> checkpoints;
-    for (const TraceCheckpoint& checkpoint : trace.checkpoints) {
-      if (checkpoint.path.starts_with(path)) checkpoints.push_back(checkpoint.path);
-    }
-    tell_unfinished(terminal, path, checkpoints);
-  }
+void tell_unfinished(const Terminal& terminal, const std::vector<Pending>& unfinished) {
+  for (const Pending& pending : unfinished) terminal.say(render_pending(pending));
 }
 
 Checkpoint open_finished_at(const std::string& path) {

@@ -21,16 +21,14 @@ struct Opened {
 /// Where the checkpoint cannot be read, a pending transaction, which may be why, is told on stderr first.
 Opened open_for_reading(const Terminal& terminal, const std::string& path, const tare::OpenOptions& options);
 
-/// For verbs that read a run: tells on stderr of edits that are not finished, in `path` and below it where that is in a
-/// store, else in `checkpoints`, which were read.
-void tell_unfinished(const Terminal& terminal, const std::string& path, const std::vector<std::string>& checkpoints);
+/// Edits that are not finished in a store, at `url` and below it.
+std::vector<tare::Pending> unfinished_in_store(const std::string& url);
 
-/// Transactions that are not finished, in `path` and below it, of this machine; none where there are too many files to
-/// look for them.
-std::vector<tare::Pending> unfinished_in(const std::string& path);
+/// Those of the checkpoints that a trace of `paths` was read from; of a store those of `paths`.
+std::vector<tare::Pending> unfinished_of(const std::vector<std::string>& paths, const tare::Trace& trace);
 
-/// The same of the checkpoints that a trace of `paths` was read from.
-void tell_unfinished(const Terminal& terminal, const std::vector<std::string>& paths, const tare::Trace& trace);
+/// Tells on stderr of edits that are not finished.
+void tell_unfinished(const Terminal& terminal, const std::vector<tare::Pending>& unfinished);
 
 /// What open_finished gives, of a store, too.
 tare::Checkpoint open_finished_at(const std::string& path);

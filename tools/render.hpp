@@ -37,7 +37,5 @@ std::string render_history_entry(const Terminal& terminal, const tare::HistoryEn
 std::string render_differences(const Terminal& terminal, const std::vector<tare::Difference>& differences);
 /// What an interrupted or running transaction means for whoever reads on.
 std::string render_pending(const tare::Pending& pending);
-/// The same without the word that says how grave it is.
-std::string pending_text(const tare::Pending& pending);
 /// What was read, and the steps at which something happened to the scale.
 std::string render_trace(const Terminal& terminal, const tare::Trace& trace);

@@ -7,6 +7,8 @@
 #include "lib/codec/json_line.hpp"
 #include "lib/codec/state_file.hpp"
 #include "lib/report/report.hpp"
+#include "lib/report/unfinished.hpp"
+#include "tools/journals.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
 #include "tools/open.hpp"
@@ -59,16 +61,14 @@ void require_named(const std::string& path) {
 struct Attested {
   Checkpoint checkpoint;
   Attestation attestation;
+  std::vector<Pending> unfinished;
 };
 
 /// In every checkpoint that is read.
-void tell_unfinished(const Terminal& terminal, const AttestVerbOptions& options, const std::string& path,
-                     const std::optional<Pending>& pending) {
-  if (!options.all || is_url(path)) {
-    if (pending) terminal.say(render_pending(*pending));
-    return;
-  }
-  for (const Pending& one : unfinished_in(path)) terminal.say(render_pending(one));
+std::vector<Pending> unfinished_of(const AttestVerbOptions& options, const std::string& path,
+                                   const std::optional<Pending>& pending) {
+  if (options.all && !is_url(path)) return unfinished_below({path}, scope_for_reading);
+  return pending ? std::vector{*pending} : std::vector<Pending>{};
 }
 
 /// What is no checkpoint is judged by its bytes; where there is nothing to say of them, it stays an error.
@@ -78,16 +78,17 @@ Attested attested(const Terminal& terminal, const AttestVerbOptions& options, To
   const AttestScope scope = options.all ? AttestScope::everything : AttestScope::checkpoint;
   try {
     Opened opened = open_for_reading(terminal, path, {});
-    tell_unfinished(terminal, options, path, opened.pending);
+    std::vector<Pending> unfinished = unfinished_of(options, path, opened.pending);
+    tell_unfinished(terminal, unfinished);
     tell_foreign_records(terminal, opened.checkpoint);
     Attestation attestation = attest(opened.checkpoint, release, scope, files_of(path));
-    return {std::move(opened.checkpoint), std::move(attestation)};
+    return {std::move(opened.checkpoint), std::move(attestation), std::move(unfinished)};
   } catch (const Error& error) {
     if (!options.plain.empty()) throw;
     Checkpoint checkpoint = unopened(path, error, files_of(path));
     Attestation attestation = attest(checkpoint, release, scope, files_of(path));
     if (attestation.is_plain()) throw;
-    return {std::move(checkpoint), std::move(attestation)};
+    return {std::move(checkpoint), std::move(attestation), {}};
   }
 }
 
@@ -97,8 +98,8 @@ int tell(const Terminal& terminal, const AttestVerbOptions& options, const Attes
   if (!options.plain.empty()) write_state_files(plain_states(checkpoint, options.at), options.plain);
   const bool is_json = options.json || options.json_lines;
   const auto answer = [&] {
-    const std::string whole =
-        is_json ? attest_json(checkpoint, attestation) : render_attestation(terminal, checkpoint, attestation);
+    const std::string whole = is_json ? attest_json(checkpoint, attestation, attested.unfinished)
+                                      : render_attestation(terminal, checkpoint, attestation);
     return options.json_lines ? JsonLine().of(whole) : whole;
   };
   if (options.plain.empty()) {

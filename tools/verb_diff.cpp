@@ -22,11 +22,14 @@ int diff(const Terminal& terminal, const DiffVerbOptions& options) {
   for (const std::string* path : {&options.a, &options.b}) reach(*path);
   const Opened a = open_for_reading(terminal, options.a, {});
   const Opened b = open_for_reading(terminal, options.b, {});
+  std::vector<Pending> unfinished;
   for (const Opened* opened : {&a, &b}) {
-    if (opened->pending) terminal.say(render_pending(*opened->pending));
+    if (opened->pending) unfinished.push_back(*opened->pending);
   }
+  tell_unfinished(terminal, unfinished);
   const auto found = differences(a.checkpoint, b.checkpoint);
-  terminal.answer(options.json ? diff_json(a.checkpoint, b.checkpoint, found) : render_differences(terminal, found));
+  terminal.answer(options.json ? diff_json(a.checkpoint, b.checkpoint, found, unfinished)
+                               : render_differences(terminal, found));
   const int code = std::max(exit_of(terminal, a.checkpoint), exit_of(terminal, b.checkpoint));
   return found.empty() ? code : exit_no;
 }

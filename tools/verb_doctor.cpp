@@ -1,10 +1,14 @@
+#include <algorithm>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "lib/base/error.hpp"
 #include "lib/codec/json_line.hpp"
 #include "lib/report/health.hpp"
+#include "lib/report/unfinished.hpp"
+#include "tools/journals.hpp"
 #include "tools/network.hpp"
 #include "tools/network_options.hpp"
 #include "tools/open.hpp"
@@ -30,25 +34,46 @@ struct DoctorVerbOptions {
   bool rules = false;
 };
 
-DoctorOptions doctor_options(const Terminal& terminal, const DoctorVerbOptions& options, const Files& files) {
+/// Edits that are not finished, told once each, and kept for the answer; by several threads.
+class Unfinished {
+ public:
+  explicit Unfinished(const Terminal& terminal) : terminal_(terminal) {}
+
+  void take(const Pending& pending) {
+    const std::lock_guard lock(turn_);
+    if (std::ranges::find(all_, pending.folder, &Pending::folder) != all_.end()) return;
+    terminal_.say(render_pending(pending));
+    all_.push_back(pending);
+  }
+  [[nodiscard]] const std::vector<Pending>& all() const { return all_; }
+
+ private:
+  const Terminal& terminal_;
+  std::mutex turn_;
+  std::vector<Pending> all_;
+};
+
+DoctorOptions doctor_options(const Terminal& terminal, const DoctorVerbOptions& options, const Files& files,
+                             Unfinished& unfinished) {
   DoctorOptions given;
   for (const std::string& assignment : options.thresholds) set_threshold(given.thresholds, assignment);
   given.trace.tag = options.tag;
   given.trace.files = &files;
   given.trace.at_once = options.jobs;
   given.at_once = options.jobs > 0 ? options.jobs : usual_jobs(files);
-  given.open = [&terminal](const std::string& path) {
+  given.open = [&terminal, &unfinished](const std::string& path) {
     Opened opened = open_for_reading(terminal, path, {});
-    if (opened.pending && is_url(path)) terminal.say(render_pending(*opened.pending));
+    if (opened.pending) unfinished.take(*opened.pending);
     return std::move(opened.checkpoint);
   };
   return given;
 }
 
-std::string answer_of(const Terminal& terminal, const DoctorVerbOptions& options, const Diagnosis& diagnosis) {
+std::string answer_of(const Terminal& terminal, const DoctorVerbOptions& options, const Diagnosis& diagnosis,
+                      const std::vector<Pending>& unfinished) {
   if (options.sarif) return findings_sarif(diagnosis, TARE_VERSION);
-  if (options.json_lines) return JsonLine().of(findings_json(diagnosis));
-  return options.json ? findings_json(diagnosis) : render_diagnosis(terminal, diagnosis);
+  if (options.json_lines) return JsonLine().of(findings_json(diagnosis, unfinished));
+  return options.json ? findings_json(diagnosis, unfinished) : render_diagnosis(terminal, diagnosis);
 }
 
 int exit_code(const DoctorVerbOptions& options, const Diagnosis& diagnosis) {
@@ -69,13 +94,15 @@ int doctor(const Terminal& terminal, const DoctorVerbOptions& options) {
   }
   if (options.paths.empty()) throw Error(Status::invalid_argument, "PATH is required", "tare doctor run/");
   const std::vector<std::string> paths = reached(options.paths);
+  Unfinished unfinished(terminal);
   // Of the checkpoints of a run the newest alone is looked into, and the doctor names others to go back to.
   for (const std::string& path : paths) {
     if (is_url(path) || path == standard_input_path) continue;
-    for (const Pending& pending : unfinished_in(path)) terminal.say(render_pending(pending));
+    for (const Pending& pending : unfinished_below({path}, scope_for_reading)) unfinished.take(pending);
   }
-  const Diagnosis diagnosis = diagnose(paths, doctor_options(terminal, options, one_storage_of(paths)));
-  terminal.answer(answer_of(terminal, options, diagnosis));
+  const DoctorOptions given = doctor_options(terminal, options, one_storage_of(paths), unfinished);
+  const Diagnosis diagnosis = diagnose(paths, given);
+  terminal.answer(answer_of(terminal, options, diagnosis, unfinished.all()));
   return exit_code(options, diagnosis);
 }
 

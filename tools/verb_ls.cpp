@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,16 +27,36 @@ struct LsVerbOptions {
   bool json = false;
 };
 
+/// Edits that are not finished, by the path of the checkpoint that they concern.
+using PendingOf = std::map<std::string, Pending>;
+
 /// As an edit leaves it; what an interrupted one means is said once for each.
-Checkpoint opened(const Terminal& terminal, std::mutex& turn, const std::string& path) {
+Checkpoint opened(const Terminal& terminal, const std::string& path, std::mutex& turn, PendingOf& pending_of) {
   const OpenOptions options{.files = &files_of(path)};
   if (is_url(path)) return open_checkpoint(path, options);
   SettledCheckpoint read = open_settled(path, options, scope_for_reading);
   if (read.pending) {
     const std::lock_guard lock(turn);
     terminal.say(render_pending(*read.pending));
+    pending_of[path] = *std::move(read.pending);
   }
   return std::move(read.checkpoint);
+}
+
+bool is_of(const ListedCheckpoint& checkpoint, const Pending& pending) {
+  return std::ranges::any_of(pending.files, [&](const std::string& file) {
+    return file == checkpoint.path || file.starts_with(checkpoint.path + "/");
+  });
+}
+
+/// By one listing of the store, not checkpoint by checkpoint.
+PendingOf pending_in_store(const std::vector<Pending>& unfinished, const std::vector<ListedCheckpoint>& listed) {
+  PendingOf pending_of;
+  for (const ListedCheckpoint& checkpoint : listed) {
+    const auto found = std::ranges::find_if(unfinished, [&](const Pending& one) { return is_of(checkpoint, one); });
+    if (found != unfinished.end()) pending_of[checkpoint.path] = *found;
+  }
+  return pending_of;
 }
 
 bool has_error(const ListedCheckpoint& checkpoint) {
@@ -45,13 +67,22 @@ bool has_error(const ListedCheckpoint& checkpoint) {
 int list_path(const Terminal& terminal, const LsVerbOptions& options, const std::string& path) {
   const Files& files = files_of(path);
   std::mutex turn;
+  PendingOf pending_of;
   const auto found =
       list_checkpoints(path, {.files = &files,
                               .at_once = options.jobs > 0 ? options.jobs : usual_jobs(files),
-                              .open = [&](const std::string& one) { return opened(terminal, turn, one); }});
-  if (is_url(path)) tell_unfinished(terminal, path, {});  // by one listing, not checkpoint by checkpoint
+                              .open = [&](const std::string& one) { return opened(terminal, one, turn, pending_of); }});
+  if (is_url(path)) {
+    const std::vector<Pending> unfinished = unfinished_in_store(path);
+    tell_unfinished(terminal, unfinished);
+    pending_of = pending_in_store(unfinished, found);
+  }
   if (options.json) {
-    for (const ListedCheckpoint& checkpoint : found) terminal.answer(listed_line(checkpoint));
+    for (const ListedCheckpoint& checkpoint : found) {
+      const auto pending = pending_of.find(checkpoint.path);
+      terminal.answer(
+          listed_line(checkpoint, pending == pending_of.end() ? std::nullopt : std::optional(pending->second)));
+    }
   } else {
     terminal.answer(render_listed(terminal, found));
   }

@@ -62,7 +62,7 @@ StateValue given_value(const Assignment& assignment) {
 
 /// What others left beside the source; where it is the user's own, the source is not to be had.
 void tell_journals(const Terminal& terminal, const std::string& source) {
-  if (is_url(source)) return tell_unfinished(terminal, source, {});
+  if (is_url(source)) return tell_unfinished(terminal, unfinished_in_store(source));
   const Scope scope = scope_for_reading(source);
   if (const auto pending = find_pending(scope)) terminal.say(render_pending(*pending));
   if (const auto strangers = foreign_records(scope)) terminal.say(render_finding(terminal, *strangers));

@@ -149,7 +149,9 @@ Fp8Sweep fp8_sweep_of(const SimulateVerbOptions& options, const Fp8PolicySpec& p
   return sweep;
 }
 
-std::vector<Amaxes> amaxes_of(const Terminal& terminal, const SimulateVerbOptions& options) {
+/// `unfinished` takes the edits of the checkpoints that are read.
+std::vector<Amaxes> amaxes_of(const SimulateVerbOptions& options, const Terminal& terminal,
+                              std::vector<Pending>& unfinished) {
   std::vector<Amaxes> tensors;
   const Files& files = one_storage_of(options.paths);
   for (const std::string& series : options.amaxes) {
@@ -158,7 +160,7 @@ std::vector<Amaxes> amaxes_of(const Terminal& terminal, const SimulateVerbOption
   if (!options.amaxes.empty()) return tensors;
   for (const std::string& path : options.paths) {
     const Opened opened = open_for_reading(terminal, path, {.files = &files_of(path)});
-    if (opened.pending) terminal.say(render_pending(*opened.pending));
+    if (opened.pending) unfinished.push_back(*opened.pending);
     std::ranges::move(amaxes_of(opened.checkpoint), std::back_inserter(tensors));
   }
   return tensors;
@@ -178,9 +180,11 @@ int simulate_fp8_run(const Terminal& terminal, const SimulateVerbOptions& option
     throw Error(Status::invalid_argument, "--format: a checkpoint's tensors have their own formats",
                 "name the series of a log with --amax");
   }
-  const Fp8Simulation answer =
-      simulation_of(options.paths, amaxes_of(terminal, options), fp8_sweep_of(options, policy));
-  terminal.answer(options.json ? fp8_simulation_json(answer) : render_fp8_simulation(terminal, answer));
+  std::vector<Pending> unfinished;
+  std::vector<Amaxes> tensors = amaxes_of(options, terminal, unfinished);
+  tell_unfinished(terminal, unfinished);
+  const Fp8Simulation answer = simulation_of(options.paths, std::move(tensors), fp8_sweep_of(options, policy));
+  terminal.answer(options.json ? fp8_simulation_json(answer, unfinished) : render_fp8_simulation(terminal, answer));
   return exit_done;
 }
 
@@ -197,11 +201,12 @@ int simulate_verb_run(const Terminal& terminal, SimulateVerbOptions& options) {
   reading.tag = options.tag;
   reading.files = &one_storage_of(options.paths);
   const Trace trace = read_trace(options.paths, reading);
-  tell_unfinished(terminal, options.paths, trace);
+  const std::vector<Pending> unfinished = unfinished_of(options.paths, trace);
+  tell_unfinished(terminal, unfinished);
   std::optional<Trace> maxima;
   if (!options.maxima.empty()) maxima = read_series(options.paths, options.maxima, reading);
   const Simulation answer = simulation_of(trace, maxima ? &*maxima : nullptr, request);
-  terminal.answer(options.json ? simulation_json(answer) : render_simulation(terminal, answer));
+  terminal.answer(options.json ? simulation_json(answer, unfinished) : render_simulation(terminal, answer));
   return answer.explained && answer.explained->exact.empty() && answer.explained->has_moved ? exit_no : exit_done;
 }
 

@@ -82,12 +82,13 @@ int timeline(const Terminal& terminal, const TimelineVerbOptions& options) {
   reading.tag = options.tag;
   reading.files = &one_storage_of(paths);
   const Trace trace = read_trace(paths, reading);
-  tell_unfinished(terminal, paths, trace);
+  const std::vector<Pending> unfinished = unfinished_of(paths, trace);
+  tell_unfinished(terminal, unfinished);
   const Timeline found = timeline_of(trace, paths);
   write_pictures(options, found.curve);
   const std::size_t columns = options.width > 0 ? options.width : terminal_columns();
   const auto answer = [&] {
-    return options.json ? timeline_json(found)
+    return options.json ? timeline_json(found, unfinished)
                         : render_timeline(terminal, found, {columns, 12, options.ascii || !has_braille()});
   };
   if (has_pictures(options)) return tell_made(terminal, answer);

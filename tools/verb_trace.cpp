@@ -39,10 +39,11 @@ int trace(const Terminal& terminal, const TraceVerbOptions& options) {
   TraceOptions how{.tag = options.tag, .files = &one_storage_of(paths)};
   how.standard_input = [] { return std::make_unique<PipedLog>(); };
   const Trace found = read_trace(paths, how);
-  tell_unfinished(terminal, paths, found);
+  const std::vector<Pending> unfinished = unfinished_of(paths, found);
+  tell_unfinished(terminal, unfinished);
   const auto answer = [&](std::string_view text) { terminal.answer(text); };
   if (options.json) {
-    write_trace_json(found, answer);
+    write_trace_json(found, unfinished, answer);
   } else if (options.csv) {
     write_trace_csv(found, answer);
   } else {

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,8 +19,10 @@
 #include "lib/base/own_content.hpp"
 #include "lib/base/text.hpp"
 #include "lib/codec/new_file.hpp"
+#include "lib/report/unfinished.hpp"
 #include "lib/report/watch.hpp"
 #include "lib/watch/changes.hpp"
+#include "tools/journals.hpp"
 #include "tools/network.hpp"
 #include "tools/open.hpp"
 #include "tools/render.hpp"
@@ -177,26 +178,6 @@ bool is_failed(const WatchVerbOptions& options, const RunStatus& status) {
   return has_finding(status.diagnosis, options.fail_on == "warning" ? Severity::warning : Severity::error);
 }
 
-/// Tells each interrupted edit once, whichever checkpoint it is in.
-class Unfinished {
- public:
-  [[nodiscard]] std::vector<WatchEvent> look(const std::vector<std::string>& paths) {
-    std::vector<WatchEvent> events;
-    for (const std::string& path : paths) {
-      for (const Pending& pending : unfinished_in(path)) {
-        const bool is_new =
-            pending.state != PendingState::in_progress && told_.insert(pending.folder + pending.when).second;
-        if (is_new)
-          events.push_back({.what = WatchEvent::What::warning, .path = pending.folder, .text = pending_text(pending)});
-      }
-    }
-    return events;
-  }
-
- private:
-  std::set<std::string> told_;
-};
-
 /// Until something changes, or time is up for what nobody tells.
 Changes::Seen wait(Changes& changes, const Watch& watch, const WatchVerbOptions& options, milliseconds look) {
   const milliseconds interval = rest_behind(look, seconds(options.interval));
@@ -216,7 +197,7 @@ bool is_of_course(const WatchEvent& event) {
 int follow(const WatchVerbOptions& options, Watch& watch, Teller& teller, EndingSignals& signals,
            const Terminal& terminal) {
   Changes changes(options.polls, signals.descriptor());
-  Unfinished unfinished;
+  InterruptedEdits interrupted;
   bool has_said = false;
   bool walks = true;
   for (bool is_first = true;; is_first = false) {
@@ -228,7 +209,10 @@ int follow(const WatchVerbOptions& options, Watch& watch, Teller& teller, Ending
     const Clock::time_point began = Clock::now();
     std::vector<WatchEvent> events = watch.look(walks);
     if (options.once) std::erase_if(events, is_of_course);
-    if (walks) std::ranges::move(unfinished.look(options.paths), std::back_inserter(events));
+    if (walks) {
+      const auto unfinished = unfinished_below(options.paths, scope_for_reading);
+      std::ranges::move(interrupted.news_of(unfinished), std::back_inserter(events));
+    }
     teller.tell(events, watch.status());
     const bool is_stopped = signals.have_come();
     const bool has_failed = is_failed(options, watch.status());

@@ -277,7 +277,7 @@ int32_t tare_checkpoint_undo(tare_text** out, const char* path, const char* opti
     take_options(options_json, "the options",
                  {{"id", &options.id},
                   {"hard_links", &options.allow_hard_links},
-                  {"state_folder", &change.journals.state_folder},
+                  change.journals.place(),
                   {"trust_journal", &change.journals.recovery.trust_journals},
                   change.places().back()});
     change.journals.keep_announced();
@@ -299,9 +299,7 @@ int32_t tare_checkpoint_history(tare_text** out, const char* path, const char* o
     Journals journals;
     bool forget = false;
     take_options(options_json, "the options",
-                 {{"prune", &forget},
-                  {"state_folder", &journals.state_folder},
-                  {"trust_journal", &journals.recovery.trust_journals}});
+                 {{"prune", &forget}, journals.place(), {"trust_journal", &journals.recovery.trust_journals}});
     const Scope scope = journals.scopes_for_reading()(path);
     if (forget) prune(scope, journals.recovery);
     return new_text(json::gathered([&](const json::TextSink& sink) { write_history_json(path, scope, sink); }));

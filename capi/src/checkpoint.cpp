@@ -1,4 +1,5 @@
 #include <optional>
+#include <vector>
 
 #include "capi/src/caller_files.hpp"
 #include "capi/src/guard.hpp"
@@ -10,6 +11,7 @@
 #include "lib/dialect/fp8_slots.hpp"
 #include "lib/dialect/policy.hpp"
 #include "lib/report/report.hpp"
+#include "lib/report/unfinished.hpp"
 #include "lib/state/policy_state.hpp"
 
 using namespace tare;
@@ -22,7 +24,7 @@ struct Reading {
   InspectParts parts = {};
 
   [[nodiscard]] OptionPlaces places() {
-    return {{"globals", &parts.globals}, {"histories", &parts.histories}, {"state_folder", &journals.state_folder}};
+    return {{"globals", &parts.globals}, {"histories", &parts.histories}, journals.place()};
   }
 };
 
@@ -64,8 +66,25 @@ tare_text* inspection(const Checkpoint& checkpoint, const std::optional<Pending>
       json::gathered([&](const json::TextSink& sink) { write_inspect_json(checkpoint, pending, parts, sink); }));
 }
 
-Checkpoint settled(const char* path, const Journals& journals) {
-  return open_settled(path, {}, journals.scopes_for_reading()).checkpoint;
+SettledCheckpoint settled(const char* path, const Journals& journals) {
+  return open_settled(path, {}, journals.scopes_for_reading());
+}
+
+/// What is not finished in either.
+std::vector<Pending> unfinished_of(const SettledCheckpoint& a, const SettledCheckpoint& b) {
+  std::vector<Pending> unfinished;
+  for (const SettledCheckpoint* one : {&a, &b}) {
+    if (one->pending) unfinished.push_back(*one->pending);
+  }
+  return unfinished;
+}
+
+/// In every checkpoint that is looked at.
+std::vector<Pending> unfinished_of(const SettledCheckpoint& read, AttestScope scope, const Journals& journals) {
+  if (scope == AttestScope::everything) {
+    return unfinished_below({read.checkpoint.target}, journals.scopes_for_reading());
+  }
+  return read.pending ? std::vector{*read.pending} : std::vector<Pending>{};
 }
 
 }  // namespace
@@ -100,10 +119,11 @@ int32_t tare_checkpoint_diff(tare_text** out, const char* a, const char* b, cons
     require(a, "a");
     require(b, "b");
     Journals journals;
-    take_options(options_json, "the options", {{"state_folder", &journals.state_folder}});
-    const Checkpoint one = settled(a, journals);
-    const Checkpoint other = settled(b, journals);
-    return new_text(diff_json(one, other, differences(one, other)));
+    take_options(options_json, "the options", {journals.place()});
+    const SettledCheckpoint one = settled(a, journals);
+    const SettledCheckpoint other = settled(b, journals);
+    const auto found = differences(one.checkpoint, other.checkpoint);
+    return new_text(diff_json(one.checkpoint, other.checkpoint, found, unfinished_of(one, other)));
   });
 }
 
@@ -113,12 +133,12 @@ int32_t tare_checkpoint_attest(tare_text** out, const char* path, const char* op
     std::string release;
     bool all = false;
     Journals journals;
-    take_options(options_json, "the options",
-                 {{"torch", &release}, {"all", &all}, {"state_folder", &journals.state_folder}});
+    take_options(options_json, "the options", {{"torch", &release}, {"all", &all}, journals.place()});
     const TorchRelease torch = release.empty() ? newest_torch_release() : require_torch_release(release);
-    const Checkpoint checkpoint = settled(path, journals);
+    const SettledCheckpoint read = settled(path, journals);
     const AttestScope scope = all ? AttestScope::everything : AttestScope::checkpoint;
-    return new_text(attest_json(checkpoint, attest(checkpoint, torch, scope)));
+    const Attestation attestation = attest(read.checkpoint, torch, scope);
+    return new_text(attest_json(read.checkpoint, attestation, unfinished_of(read, scope, journals)));
   });
 }
 
@@ -136,7 +156,7 @@ int32_t tare_checkpoint_state_as(tare_state** out, const char* path, const char*
     require(path, "path");
     Choice choice;
     Journals journals;
-    take_options(options_json, "the options", {{"at", &choice.at}, {"state_folder", &journals.state_folder}});
+    take_options(options_json, "the options", {{"at", &choice.at}, journals.place()});
     return new tare_state{.state = read_state(path, choice, journals)};
   });
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "capi/src/option_words.hpp"
 #include "lib/base/text.hpp"
 
 namespace tare::capi {
@@ -79,7 +80,11 @@ void write(tare_error* error, int32_t status, int32_t detail, std::string_view m
   Message text(error->message, room_of(*error) - message_offset);
   text.add(message);
   if (!hint.empty()) text.end_line();
-  text.add(hint);
+  while (!hint.empty()) {
+    const AdvicePiece piece = first_piece(hint);
+    text.add(piece.said);
+    hint.remove_prefix(piece.given.size());
+  }
   text.finish();
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "lib/codec/json.hpp"
 #include "lib/report/health.hpp"
 #include "lib/report/listed.hpp"
+#include "lib/report/unfinished.hpp"
 #include "lib/state/scaler_state.hpp"
 
 using namespace tare;
@@ -64,6 +66,7 @@ auto into_list(std::vector<std::string>& list, const char* key) {
 struct SimulateGiven {
   SimulationRequest request = {};
   TraceOptions reading = {};
+  Journals journals = {};
   std::string maxima = {};
   Fp8Sweep recipes = {};
   std::vector<std::string> amaxes = {};
@@ -88,7 +91,8 @@ struct SimulateGiven {
             {"amax", into_list(amaxes, "amax")},
             {"format", &format},
             {"explain", &request.wants_explanation},
-            {"tag", &reading.tag}};
+            {"tag", &reading.tag},
+            journals.place()};
   }
 
   /// Whose recipes are asked for; null where loss scales are meant. Throws `invalid_argument` for what the other has.
@@ -117,18 +121,19 @@ std::string fp8_simulation_of(const SimulateGiven& given, const Fp8PolicySpec& p
                 "name the series of a log in \"amax\"");
   }
   std::vector<Amaxes> tensors;
+  std::vector<Pending> unfinished;
   for (const std::string& series : given.amaxes) {
     tensors.push_back(amaxes_of(read_series(targets, series), series, *format));
   }
   for (std::size_t i = 0; given.amaxes.empty() && i < targets.size(); ++i) {
-    const Journals journals;
-    const Checkpoint checkpoint = open_settled(targets[i], {}, journals.scopes_for_reading()).checkpoint;
-    std::ranges::move(amaxes_of(checkpoint), std::back_inserter(tensors));
+    const SettledCheckpoint read = open_settled(targets[i], {}, given.journals.scopes_for_reading());
+    if (read.pending) unfinished.push_back(*read.pending);
+    std::ranges::move(amaxes_of(read.checkpoint), std::back_inserter(tensors));
   }
   Fp8Sweep sweep = given.recipes;
   sweep.policy = &policy;
   sweep.parameters = given.parameters;
-  return fp8_simulation_json(simulation_of(targets, std::move(tensors), sweep));
+  return fp8_simulation_json(simulation_of(targets, std::move(tensors), sweep), unfinished);
 }
 
 }  // namespace
@@ -140,12 +145,11 @@ int32_t tare_health_doctor(tare_text** out, const char* const* paths, uint64_t p
     DoctorOptions options;
     Journals journals;
     take_options(options_json, "the options",
-                 {{"thresholds", into_thresholds(options.thresholds)},
-                  {"tag", &options.trace.tag},
-                  {"state_folder", &journals.state_folder}});
+                 {{"thresholds", into_thresholds(options.thresholds)}, {"tag", &options.trace.tag}, journals.place()});
     const ScopeOf scope_of = journals.scopes_for_reading();
     options.open = [&](const std::string& path) { return open_settled(path, {}, scope_of).checkpoint; };
-    return new_text(findings_json(diagnose(given, options)));
+    const Diagnosis diagnosis = diagnose(given, options);
+    return new_text(findings_json(diagnosis, unfinished_below(given, scope_of)));
   });
 }
 
@@ -155,8 +159,12 @@ int32_t tare_health_timeline(tare_text** out, const char* const* paths, uint64_t
     const std::vector<std::string> given = paths_of(paths, path_count);
     TraceOptions reading;
     Thresholds thresholds;
-    take_options(options_json, "the options", {{"thresholds", into_thresholds(thresholds)}, {"tag", &reading.tag}});
-    return new_text(timeline_json(timeline_of(read_trace(given, reading), given, thresholds)));
+    Journals journals;
+    take_options(options_json, "the options",
+                 {{"thresholds", into_thresholds(thresholds)}, {"tag", &reading.tag}, journals.place()});
+    const Trace trace = read_trace(given, reading);
+    const std::vector<Pending> unfinished = unfinished_of(trace, journals.scopes_for_reading());
+    return new_text(timeline_json(timeline_of(trace, given, thresholds), unfinished));
   });
 }
 
@@ -164,13 +172,21 @@ int32_t tare_health_list(tare_text** out, const char* const* paths, uint64_t pat
                          tare_error* error) {
   return guard_making(out, error, [&] {
     Journals journals;
-    take_options(options_json, "the options", {{"state_folder", &journals.state_folder}});
+    take_options(options_json, "the options", {journals.place()});
     const ScopeOf scope_of = journals.scopes_for_reading();
+    std::map<std::string, Pending> pending;  // by the checkpoint's path
     ListOptions options;
-    options.open = [&](const std::string& path) { return open_settled(path, {}, scope_of).checkpoint; };
+    options.open = [&](const std::string& path) {
+      SettledCheckpoint read = open_settled(path, {}, scope_of);
+      if (read.pending) pending[path] = *std::move(read.pending);
+      return std::move(read.checkpoint);
+    };
     std::string lines;
     for (const std::string& path : paths_of(paths, path_count)) {
-      for (const ListedCheckpoint& checkpoint : list_checkpoints(path, options)) lines += listed_line(checkpoint);
+      for (const ListedCheckpoint& one : list_checkpoints(path, options)) {
+        const auto found = pending.find(one.path);
+        lines += listed_line(one, found == pending.end() ? std::nullopt : std::optional(found->second));
+      }
     }
     return new_text(std::move(lines));
   });
@@ -189,6 +205,7 @@ int32_t tare_health_simulate(tare_text** out, const char* const* paths, uint64_t
     const Trace trace = read_trace(given.request.targets, given.reading);
     std::optional<Trace> maxima;
     if (!given.maxima.empty()) maxima = read_series(given.request.targets, given.maxima, given.reading);
-    return new_text(simulation_json(simulation_of(trace, maxima ? &*maxima : nullptr, given.request)));
+    const Simulation simulation = simulation_of(trace, maxima ? &*maxima : nullptr, given.request);
+    return new_text(simulation_json(simulation, unfinished_of(trace, given.journals.scopes_for_reading())));
   });
 }

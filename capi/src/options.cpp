@@ -91,6 +91,20 @@ std::vector<Assignment> assignments_of(const StateValue& value) {
   return all;
 }
 
+OptionPlace Journals::place() {
+  return {"state_folder", [this](const StateValue& value) {
+            const auto* folder = std::get_if<std::string>(&value);
+            if (folder != nullptr && (folder->empty() || folder->starts_with('/'))) {
+              state_folder = *folder;
+              return;
+            }
+            throw Error(Status::invalid_argument,
+                        "\"state_folder\" is " + (folder == nullptr ? "no text" : "\"" + escaped(*folder) + "\"") +
+                            ": no absolute path",
+                        "Give the whole path, from / on.");
+          }};
+}
+
 ScopeOf Journals::scopes_for_reading() const {
   return [key = key_for_reading(state_folder)](const std::string& path) {
     return checkpoint_scope(system_files(), path, key);
@@ -112,7 +126,7 @@ OptionPlaces ChangeOptions::places() {
           {"history", &transaction.keep_history},
           {"hard_links", &transaction.allow_hard_links},
           {"content_addressed", &transaction.allow_content_addressed},
-          {"state_folder", &journals.state_folder},
+          journals.place(),
           {"trust_journal", &journals.recovery.trust_journals},
           {"wait_seconds", take_wait}};
 }

@@ -40,6 +40,8 @@ struct Journals {
   RecoverOptions recovery = {};
   std::vector<Finding> trusted = {};  ///< what was announced of journals that are, as findings of the answer
 
+  /// "state_folder", which is absolute, or empty. REQUIRES: this stays where it is.
+  OptionPlace place();
   [[nodiscard]] ScopeOf scopes_for_reading() const;
   /// Keeps what `recovery` announces. REQUIRES: this stays where it is.
   void keep_announced();

@@ -6,6 +6,7 @@
 #include "capi/src/options.hpp"
 #include "capi/src/run_options.hpp"
 #include "lib/report/trace.hpp"
+#include "lib/report/unfinished.hpp"
 
 using namespace tare;
 using namespace tare::capi;
@@ -15,9 +16,12 @@ int32_t tare_trace_read(tare_text** out, const char* const* paths, uint64_t path
   return guard_making(out, error, [&] {
     const std::vector<std::string> given = paths_of(paths, path_count);
     TraceOptions options;
-    take_options(options_json, "the options", {{"tag", &options.tag}});
+    Journals journals;
+    take_options(options_json, "the options", {{"tag", &options.tag}, journals.place()});
+    const Trace trace = read_trace(given, options);
     std::string answer;
-    write_trace_json(read_trace(given, options), [&](std::string_view piece) { answer += piece; });
+    write_trace_json(trace, unfinished_of(trace, journals.scopes_for_reading()),
+                     [&](std::string_view piece) { answer += piece; });
     return new_text(std::move(answer));
   });
 }

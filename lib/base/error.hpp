@@ -33,7 +33,7 @@ class Error : public std::runtime_error {
 
   Status status;
   std::string hint;
-  int detail;  ///< errno for `io`, cudaError_t for `backend`, else 0
+  int detail;  ///< errno for `io`, cudaError_t for `backend`, ENOENT for a path that is `not_found`, else 0
 };
 
 /// The same with `file` in front of what it says, unless that names it.

@@ -40,8 +40,8 @@ Json health_finding(const HealthFinding& finding) {
   return members.take();
 }
 
-std::string findings_text(const std::vector<std::string>& targets, std::span<const HealthFinding> findings,
-                          Json last_healthy) {
+Members findings_members(const std::vector<std::string>& targets, std::span<const HealthFinding> findings,
+                         Json last_healthy) {
   Array told_targets;
   told_targets.reserve(targets.size());
   for (const std::string& target : targets) told_targets.emplace_back(safe_text(target));
@@ -52,7 +52,7 @@ std::string findings_text(const std::vector<std::string>& targets, std::span<con
   members.add("schema", "tare.findings/1");
   members.add("targets", std::move(told_targets)).add("findings", std::move(told));
   members.add("last_healthy", std::move(last_healthy));
-  return text_of(members.take());
+  return members;
 }
 
 }  // namespace tare::json

@@ -19,8 +19,8 @@ void add_text(Members& object, const std::string& key, const std::string& text);
 Json step_json(const std::optional<std::int64_t>& step);
 Json health_finding(const HealthFinding& finding);
 
-/// "tare.findings/1". `last_healthy`: an object, or null.
-std::string findings_text(const std::vector<std::string>& targets, std::span<const HealthFinding> findings,
-                          Json last_healthy);
+/// "tare.findings/1", which may have more behind these. `last_healthy`: an object, or null.
+Members findings_members(const std::vector<std::string>& targets, std::span<const HealthFinding> findings,
+                         Json last_healthy);
 
 }  // namespace tare::json

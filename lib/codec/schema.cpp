@@ -12,7 +12,7 @@ void require_readable_schema(std::string_view schema, const std::string& file) {
   if (schema == state_schema) return;
   constexpr std::string_view stem = state_schema.substr(0, state_schema.size() - 1);
   const std::string_view version = schema.starts_with(stem) ? schema.substr(stem.size()) : std::string_view();
-  const bool is_version = !version.empty() && std::ranges::all_of(version, is_digit);
+  const bool is_version = !version.empty() && version.front() != '0' && std::ranges::all_of(version, is_digit);
   if (is_version) {
     throw Error(Status::unsupported,
                 file + ": schema \"" + std::string(schema) + "\" is newer than this tare's \"" +

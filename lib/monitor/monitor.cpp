@@ -271,8 +271,8 @@ std::string Monitor::at_scale(double scale, const std::string& format) const {
 }
 
 std::string Monitor::findings() const {
-  return json::findings_text(
-      {}, last_ ? std::span<const HealthFinding>(last_->findings) : std::span<const HealthFinding>{}, {});
+  const auto found = last_ ? std::span<const HealthFinding>(last_->findings) : std::span<const HealthFinding>{};
+  return json::text_of(json::findings_members({}, found, {}).take());
 }
 
 std::string Monitor::report() const {

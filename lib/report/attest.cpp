@@ -50,7 +50,8 @@ Json unread_json(const Attestation& attestation, const Unread& unread) {
 
 }  // namespace
 
-std::string attest_json(const Checkpoint& checkpoint, const Attestation& attestation) {
+std::string attest_json(const Checkpoint& checkpoint, const Attestation& attestation,
+                        const std::vector<Pending>& unfinished) {
   const auto each = [&](const auto& items, const auto& make) {
     return report::list_of(items, [&](const auto& item) { return make(attestation, item); });
   };
@@ -73,6 +74,7 @@ std::string attest_json(const Checkpoint& checkpoint, const Attestation& attesta
   behind.add("never_weights_only", report::list_of(never_weights_only(attestation), report::safe_text));
   behind.add("extra_states", each(attestation.extra_states, extra_state_json));
   behind.add("unread", each(attestation.unread, unread_json));
+  behind.add("pending", report::pending(unfinished));
   return json::gathered([&](const json::TextSink& sink) {
     report::write_text(front.take(), {"globals", each_global}, behind.take(), sink);
   });

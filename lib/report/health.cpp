@@ -39,8 +39,11 @@ Json report::health_checkpoint(const std::optional<TraceCheckpoint>& checkpoint)
   return members.take();
 }
 
-std::string findings_json(const Diagnosis& diagnosis) {
-  return json::findings_text(diagnosis.targets, diagnosis.findings, report::health_checkpoint(diagnosis.last_healthy));
+std::string findings_json(const Diagnosis& diagnosis, const std::vector<Pending>& unfinished) {
+  Members members =
+      json::findings_members(diagnosis.targets, diagnosis.findings, report::health_checkpoint(diagnosis.last_healthy));
+  members.add("pending", report::pending(unfinished));
+  return report::text_of(members.take());
 }
 
 std::string rules_json() {

@@ -73,13 +73,15 @@ void write_history_json(const std::string& target, const Scope& scope, const jso
       target, find_pending(scope), [&](const auto& take) { history(scope, take); }, sink);
 }
 
-std::string diff_json(const Checkpoint& a, const Checkpoint& b, const std::vector<Difference>& differences) {
+std::string diff_json(const Checkpoint& a, const Checkpoint& b, const std::vector<Difference>& differences,
+                      const std::vector<Pending>& unfinished) {
   Members members;
   members.add("schema", "tare.diff/1");
   report::add_text(members, "a", a.resolved);
   report::add_text(members, "b", b.resolved);
   members.add("same", differences.empty());
   members.add("differences", report::list_of(differences, difference_json));
+  members.add("pending", report::pending(unfinished));
   return report::text_of(members.take());
 }
 

@@ -102,4 +102,8 @@ Json pending(const std::optional<Pending>& pending) {
   return members.take();
 }
 
+Json pending(const std::vector<Pending>& unfinished) {
+  return list_of(unfinished, [](const Pending& one) { return pending(std::optional(one)); });
+}
+
 }  // namespace tare::report

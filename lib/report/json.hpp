@@ -35,6 +35,8 @@ Json size(std::uint64_t bytes);
 Json finding(const Finding& finding);
 Json field_edit(const FieldEdit& edit);
 Json pending(const std::optional<Pending>& pending);
+/// Of an answer about several checkpoints: those of all.
+Json pending(const std::vector<Pending>& unfinished);
 /// "user", "host", "command": texts that anybody may have written.
 void add_origin(Members& members, const Origin& origin);
 /// The whole of "tare.edit/1".

@@ -4,7 +4,7 @@
 
 namespace tare {
 
-std::string listed_line(const ListedCheckpoint& checkpoint) {
+std::string listed_line(const ListedCheckpoint& checkpoint, const std::optional<Pending>& pending) {
   using report::Json;
   report::Members members;
   members.add("schema", "tare.ls/1");
@@ -16,6 +16,7 @@ std::string listed_line(const ListedCheckpoint& checkpoint) {
   members.add("loss_scales", report::size(checkpoint.loss_scales));
   members.add("fp8_states", report::size(checkpoint.fp8_states));
   members.add("findings", report::list_of(checkpoint.findings, report::finding));
+  members.add("pending", report::pending(pending));
   return json::line_of(members.take());
 }
 

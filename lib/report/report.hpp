@@ -62,11 +62,13 @@ void write_history_json(const std::string& target, const std::optional<Pending>&
 /// The same of the scope.
 void write_history_json(const std::string& target, const Scope& scope, const json::TextSink& sink);
 
-/// "tare.diff/1"
-std::string diff_json(const Checkpoint& a, const Checkpoint& b, const std::vector<Difference>& differences);
+/// "tare.diff/1". `unfinished`, here and below: edits whose bytes may not be those that rule.
+std::string diff_json(const Checkpoint& a, const Checkpoint& b, const std::vector<Difference>& differences,
+                      const std::vector<Pending>& unfinished);
 
 /// "tare.attest/1"
-std::string attest_json(const Checkpoint& checkpoint, const Attestation& attestation);
+std::string attest_json(const Checkpoint& checkpoint, const Attestation& attestation,
+                        const std::vector<Pending>& unfinished);
 
 /// The answer is "no": copies disagree, or a file of the set cannot be read.
 bool is_negative(const Checkpoint& checkpoint);

@@ -64,7 +64,7 @@ Json explanation_json(const std::optional<Explanation>& explained) {
 
 }  // namespace
 
-std::string simulation_json(const Simulation& simulation) {
+std::string simulation_json(const Simulation& simulation, const std::vector<Pending>& unfinished) {
   const ObservedRun& run = simulation.observed;
   Members trace;
   trace.add("steps", report::size(run.count)).add("overflows", report::size(run.overflows));
@@ -78,6 +78,7 @@ std::string simulation_json(const Simulation& simulation) {
   members.add("below_scale", simulation.below).add("trace", trace.take());
   members.add("settings", report::list_of(simulation.runs, simulated_json));
   members.add("explanation", explanation_json(simulation.explained));
+  members.add("pending", report::pending(unfinished));
   return report::text_of(members.take());
 }
 

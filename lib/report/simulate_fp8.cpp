@@ -30,7 +30,7 @@ Json recipe_json(const Fp8Simulation& simulation, const Fp8Recipe& recipe, const
 
 }  // namespace
 
-std::string fp8_simulation_json(const Fp8Simulation& simulation) {
+std::string fp8_simulation_json(const Fp8Simulation& simulation, const std::vector<Pending>& unfinished) {
   std::size_t longest = 0;
   for (const Amaxes& tensor : simulation.tensors) longest = std::max(longest, tensor.values.size());
   Members members;
@@ -40,6 +40,7 @@ std::string fp8_simulation_json(const Fp8Simulation& simulation) {
   members.add("recipes", report::list_of(simulation.runs, [&](const auto& run) {
                 return recipe_json(simulation, run.first, run.second);
               }));
+  members.add("pending", report::pending(unfinished));
   return report::text_of(members.take());
 }
 

@@ -38,7 +38,7 @@ Json point_json(const chart::Point& point) {
 
 }  // namespace
 
-std::string timeline_json(const Timeline& timeline) {
+std::string timeline_json(const Timeline& timeline, const std::vector<Pending>& unfinished) {
   Members members;
   members.add("schema", "tare.timeline/1");
   members.add("targets", report::list_of(timeline.targets, report::safe_text)).add("unit", timeline.unit);
@@ -47,6 +47,7 @@ std::string timeline_json(const Timeline& timeline) {
   members.add("overflows", report::list_of(timeline.curve.events, [](double x) { return Json(x); }));
   members.add("findings", report::list_of(timeline.findings, json::health_finding));
   members.add("last_healthy", report::health_checkpoint(timeline.last_healthy));
+  members.add("pending", report::pending(unfinished));
   return report::text_of(members.take());
 }
 

@@ -139,7 +139,7 @@ std::string member_text(std::string_view name, Json value) {
 
 }  // namespace
 
-void write_trace_json(const Trace& trace, const WriteText& write) {
+void write_trace_json(const Trace& trace, const std::vector<Pending>& unfinished, const WriteText& write) {
   Pieces pieces(write);
   pieces.text() += "{\n" + member_text("schema", "tare.trace/1") + ",\n" + member_text("unit", trace.unit) + ",\n";
   pieces.text() += member_text("sources", list_of(trace.sources, source_json)) + ",\n";
@@ -155,7 +155,8 @@ void write_trace_json(const Trace& trace, const WriteText& write) {
   pieces.text() += trace.steps.empty() ? "],\n" : "\n  ],\n";
   pieces.text() += member_text("told_every", static_cast<std::int64_t>(trace.steps.told_every())) + ",\n";
   pieces.text() += member_text("checkpoints", list_of(trace.checkpoints, checkpoint_json)) + ",\n";
-  pieces.text() += member_text("warnings", list_of(trace.warnings, warning_json)) + "\n}\n";
+  pieces.text() += member_text("warnings", list_of(trace.warnings, warning_json)) + ",\n";
+  pieces.text() += member_text("pending", report::pending(unfinished)) + "\n}\n";
   pieces.flush();
 }
 

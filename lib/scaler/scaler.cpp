@@ -1,6 +1,11 @@
 #include "lib/scaler/scaler.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
 #include "lib/base/error.hpp"
+#include "lib/base/text.hpp"
 #include "lib/device/device_memory.hpp"
 #include "lib/scaler/lists.hpp"
 #include "lib/scaler/live.hpp"
@@ -11,6 +16,18 @@ namespace {
 
 /// As many optimizers as a step usually has, each with a list of its own.
 constexpr std::size_t most_lists = 8;
+
+/// Throws `invalid_argument` where one is not aligned to its four bytes, or two are the same.
+void require_apart(std::array<const void*, 3> places) {
+  std::ranges::sort(places);
+  for (const void* place : places) {
+    if (reinterpret_cast<std::uintptr_t>(place) % alignof(float) == 0) continue;
+    throw Error(Status::invalid_argument, "scale, growth_tracker or found_inf is not aligned to its 4 bytes");
+  }
+  if (std::ranges::adjacent_find(places) == places.end()) return;
+  throw Error(Status::invalid_argument, "two of scale, growth_tracker and found_inf are in the same place",
+              "Give each memory of its own.");
+}
 
 void require_layerwise(const rule::Policy& policy) {
   const rule::PolicySpec& spec = rule::spec_of(policy.id);
@@ -172,6 +189,10 @@ void LossScaler::set_communicator(std::shared_ptr<Communicator> communicator, Gr
 
 void LossScaler::report_layer(const rule::LayerStatistics& layer, kernels::Stream stream) {
   require_layerwise(policy_);
+  if (!(layer.prev_scale > 0)) {
+    throw Error(Status::invalid_argument, "prev_scale is " + float_text(layer.prev_scale) + ": no scale is that",
+                "Give \"accumulated\" of the layer nearer the loss, and 1 for the nearest.");
+  }
   tare_backend_command report = of_kind(TARE_BACKEND_REPORT_LAYER);
   report.layer = &layer;
   command(report, stream);
@@ -183,6 +204,7 @@ void LossScaler::update(kernels::Stream stream) {
 
 void LossScaler::update_elsewhere(const kernels::TorchPlaces& places, kernels::Stream stream) {
   require_torch(policy_);
+  require_apart({places.scale, places.growth_tracker, places.found_inf});
   tare_backend_command update = of_kind(TARE_BACKEND_STEP_ELSEWHERE);
   update.elsewhere = &places;
   command(update, stream);

@@ -67,7 +67,7 @@ class LossScaler {
   /// `wrong_kind` for policy layerwise, `refused` between a pass and its update.
   void set_communicator(std::shared_ptr<Communicator> communicator, Gradients gradients);
   /// What the next update of a layer goes by; a second one takes the first's place. Throws `wrong_kind` for a policy
-  /// other than layerwise.
+  /// other than layerwise, `invalid_argument` for a prev_scale that is not positive.
   void report_layer(const rule::LayerStatistics& layer, kernels::Stream stream);
   /// Throws `rule_raised` where the rule does; the state is then what the framework's object would hold.
   void update(kernels::Stream stream);

@@ -100,7 +100,8 @@ class Walk {
         return visit(path, 0);
       case FileType::absent:
         throw Error(Status::not_found,
-                    (path.empty() ? "the empty path" : escaped(path)) + ": there is no such file or folder");
+                    (path.empty() ? "the empty path" : escaped(path)) + ": there is no such file or folder", {},
+                    ENOENT);
       default:
         return add(path, true);
     }

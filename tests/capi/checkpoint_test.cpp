@@ -377,3 +377,71 @@ TEST_CASE("no scaler, no file and no checkpoint are told apart") {
   CHECK(edit(cut, R"({"set":{"scale":24}})").status == TARE_E_CORRUPT);
   CHECK(undo(cut).status == TARE_E_REFUSED);
 }
+
+TEST_CASE("a program that asks the library about a run learns of half an edit in every answer") {
+  const Copy copy("torch/train-t2.15");
+  REQUIRE(ask(tare_checkpoint_edit, copy.path(), of_home(copy, "mine", R"(,"set":{"scale":24})").c_str()).status ==
+          TARE_OK);
+  copy.interrupt();
+  const std::string mine = of_home(copy, "mine");
+  const char* paths[] = {copy.path(), copy.path()};
+  const auto pending_in = [](const tare_text* text) {
+    const Json pending = Json::parse(tare_text_data(text)).at("pending");
+    return pending.is_array() ? pending.at(0) : pending;
+  };
+  for (const auto call : {tare_health_doctor, tare_health_timeline, tare_health_list, tare_trace_read}) {
+    tare_text* text = nullptr;
+    REQUIRE(call(&text, paths, 1, mine.c_str(), nullptr) == TARE_OK);
+    CHECK(pending_in(text).at("rules") == "before");
+    tare_text_destroy(text);
+  }
+  CHECK(ask(tare_checkpoint_attest, copy.path(), mine.c_str()).json.at("pending").at(0).at("sealed") == true);
+  tare_text* text = nullptr;
+  REQUIRE(tare_checkpoint_diff(&text, paths[0], paths[1], mine.c_str(), nullptr) == TARE_OK);
+  CHECK(pending_in(text).at("rules") == "before");
+  tare_text_destroy(text);
+}
+
+TEST_CASE("whoever watches a run through the library is told once of an edit that was interrupted") {
+  const Copy copy("torch/train-t2.15");
+  REQUIRE(ask(tare_checkpoint_edit, copy.path(), of_home(copy, "mine", R"(,"set":{"scale":24})").c_str()).status ==
+          TARE_OK);
+  copy.interrupt();
+  const char* paths[] = {copy.path()};
+  tare_watch* watch = nullptr;
+  REQUIRE(tare_watch_create(&watch, paths, 1, of_home(copy, "mine").c_str(), nullptr) == TARE_OK);
+  const auto is_told = [&] {
+    tare_text* text = nullptr;
+    REQUIRE(tare_watch_look(&text, watch, 0, nullptr) == TARE_OK);
+    const bool found = std::string(tare_text_data(text)).find("was interrupted") != std::string::npos;
+    tare_text_destroy(text);
+    return found;
+  };
+  CHECK(is_told());
+  CHECK_FALSE(is_told());
+  tare_watch_destroy(watch);
+}
+
+TEST_CASE("a state_folder that is relative is refused before anything is written") {
+  const Copy copy("torch/train-t2.15");
+  const Contents before = copy.contents();
+  const Answer refused = ask(tare_checkpoint_edit, copy.path(), R"({"state_folder":"state","set":{"scale":24}})");
+  CHECK(refused.status == TARE_E_INVALID_ARGUMENT);
+  CHECK_THAT(refused.message, Contains("absolute path"));
+  CHECK(copy.contents() == before);
+  CHECK_FALSE(copy.has_journal());
+  CHECK_FALSE(fs::exists("state/journal.key"));
+  CHECK(ask(tare_checkpoint_inspect, copy.path(), R"({"state_folder":"state"})").status == TARE_E_INVALID_ARGUMENT);
+}
+
+TEST_CASE("an error advises the options of the call that failed, and no flag of the command's") {
+  const Copy copy("torch/train-t2.15");
+  const Answer zero = edit(copy, R"({"set":{"scale":0},"dry_run":true})");
+  CHECK(zero.status == TARE_E_REFUSED);
+  CHECK_THAT(zero.message, Contains("\n\"force\" writes it all the same"));
+  REQUIRE(ask(tare_checkpoint_edit, copy.path(), of_home(copy, "other", R"(,"set":{"scale":24})").c_str()).status ==
+          TARE_OK);
+  const Answer foreign = ask(tare_checkpoint_undo, copy.path(), of_home(copy, "mine").c_str());
+  CHECK(foreign.status == TARE_E_REFUSED);
+  CHECK_THAT(foreign.message, Contains("\"trust_journal\"") && !Contains("--trust-journal"));
+}

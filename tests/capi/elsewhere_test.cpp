@@ -1,8 +1,10 @@
 // What a scaler does with memory that it keeps nothing of: a loss multiplied, and torch's rule on a caller's own state.
 #include <tare/tare.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -59,6 +61,31 @@ TEST_CASE("a loss is multiplied by the scale, and nothing is noted of it") {
   CHECK(*static_cast<const float*>(found_inf) == 0);
   CHECK(scaler.number("scale") == 65536);
   CHECK(tare_scaler_update(scaler.get(), nullptr, nullptr) == TARE_E_RULE);  // as torch: nothing was unscaled
+}
+
+TEST_CASE("an update is let through by an empty list, and not by nothing at all") {
+  const Scaler scaler(R"({"policy":"torch"})");
+  CHECK(tare_scaler_update(scaler.get(), nullptr, nullptr) == TARE_E_RULE);
+  REQUIRE(tare_scaler_unscale(scaler.get(), nullptr, 0, nullptr, nullptr) == TARE_OK);
+  CHECK(tare_scaler_update(scaler.get(), nullptr, nullptr) == TARE_OK);
+}
+
+TEST_CASE("a caller's scale and tracker that overlap, or are not aligned, are refused before anything is written") {
+  const Scaler scaler(R"({"policy":"torch"})");
+  alignas(4) unsigned char bytes[16] = {};
+  const auto update = [&](int scale, int tracker, int found) {
+    const auto at = [&](int place) { return static_cast<void*>(bytes + place); };
+    return tare_scaler_update_elsewhere(scaler.get(), static_cast<float*>(at(scale)),
+                                        static_cast<std::int32_t*>(at(tracker)), static_cast<float*>(at(found)),
+                                        nullptr, nullptr);
+  };
+  CHECK(update(1, 4, 8) == TARE_E_INVALID_ARGUMENT);
+  CHECK(update(0, 6, 8) == TARE_E_INVALID_ARGUMENT);
+  CHECK(update(0, 4, 9) == TARE_E_INVALID_ARGUMENT);
+  CHECK(update(0, 0, 8) == TARE_E_INVALID_ARGUMENT);
+  CHECK(update(0, 4, 0) == TARE_E_INVALID_ARGUMENT);
+  CHECK(std::all_of(std::begin(bytes), std::end(bytes), [](unsigned char byte) { return byte == 0; }));
+  CHECK(update(0, 4, 8) == TARE_OK);
 }
 
 TEST_CASE("a loss of 16 bits is multiplied in float32 and rounded once") {

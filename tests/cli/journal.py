@@ -333,6 +333,18 @@ def half_an_edit_of_an_older_checkpoint_of_a_run_is_told_of_the_run(scene):
         assert "was interrupted" in answer.reason + answer.out.decode(), answer
 
 
+def a_program_that_reads_the_answer_alone_learns_of_half_an_edit(scene):
+    interrupt(scene)
+    for verb in "doctor", "timeline", "trace", "attest", "diff", "ls":
+        paths = [scene.scaler] * (2 if verb == "diff" else 1)
+        told = json.loads(scene.tare(verb, *paths, "--json").out)["pending"]
+        told = [told] if verb == "ls" else told
+        assert {edit["rules"] for edit in told} == {"before"}, (verb, told)
+    scene.expect(0, "undo", "--yes")
+    assert scene.expect(0, "doctor", "--json").json()["pending"] == []
+    assert scene.expect(0, "ls", "--json").json()["pending"] is None
+
+
 def the_way_back_that_an_edit_names_is_a_command_as_it_stands(scene):
     old = scene.scaler.read_bytes()
     names = ["my drive.pkl", "-dash.pkl", "it's.pkl", "linked.pkl"]
@@ -412,6 +424,7 @@ SCENES = [
     an_answer_that_cannot_be_written_is_no_change_where_none_was_made,
     a_pending_journal_creates_no_file_outside_its_folder,
     a_pending_journal_swaps_no_bytes_in,
+    a_program_that_reads_the_answer_alone_learns_of_half_an_edit,
     a_trusted_journal_says_first_what_it_writes,
     a_record_swaps_no_bytes_in_and_does_not_hide_the_users_own,
     what_the_user_left_half_done_is_told_by_every_verb_and_migrated_by_none,

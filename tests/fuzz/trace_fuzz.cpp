@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       ++steps;
     }
     if (steps != trace.steps.size()) std::abort();
-    write_trace_json(trace, [](std::string_view) {});
+    write_trace_json(trace, {}, [](std::string_view) {});
   } catch (const Error&) {
     // A refusal is an answer.
   }

@@ -176,6 +176,16 @@ class Scalers(unittest.TestCase):
         with self.assertRaises(tare.RuleRaised):
             scaler.update()
 
+    def test_a_layer_is_told_all_its_statistics_by_their_names(self):
+        layer = tare.Scaler("layerwise")
+        given = dict(fan_in=4096, prev_scale=1, gradient_mean=0, weight_mean=0, weight_deviation=1e-2, largest_product=1e-3)
+        for wrong in {}, {"gradient_devation": 1e-6}, {"gradient_deviation": 1e-6, "reserved": 0}:
+            with self.assertRaises(TypeError):
+                layer.report_layer(**given, **wrong)
+        layer.report_layer(**given, gradient_deviation=1e-6)
+        with self.assertRaises(tare.InvalidArgument):
+            layer.report_layer(**{**given, "prev_scale": -1}, gradient_deviation=1e-6)
+
     def test_a_list_is_prepared_once_and_bound_to_other_buffers(self):
         scaler = tare.Scaler("torch", initial_scale=4.0)
         first, second = array.array("f", [4.0, 8.0]), array.array("f", [INF, 8.0])

@@ -259,6 +259,18 @@ class Waiting(unittest.TestCase):
         self.assertEqual(tare.inspect(case.target).scalers[0].roles.scale, 256)
 
 
+class HalfAnEdit(unittest.TestCase):
+    def test_every_answer_about_a_run_says_that_an_edit_of_it_was_interrupted(self):
+        case = copy_of("torch/train-t2.15")
+        tare.edit(case.target, scale=512)
+        record = next(case.folder.rglob("000001.edit"))
+        record.rename(record.with_name("pending"))
+        for verb in tare.doctor, tare.trace, tare.timeline, tare.attest:
+            self.assertEqual([edit.rules for edit in verb(case.target).pending], ["before"], verb)
+        self.assertEqual(tare.ls(case.target)[0].pending.rules, "before")
+        self.assertEqual(tare.diff(case.target, case.target).pending[0].rules, "before")
+
+
 class Refusals(unittest.TestCase):
     def test_each_status_is_an_exception_and_a_built_in_one(self):
         with self.assertRaises(FileNotFoundError) as missing:
@@ -271,6 +283,14 @@ class Refusals(unittest.TestCase):
             tare.Scaler("torch").memory("hysteresis")
         with self.assertRaises(tare.Conflict):
             tare.State.from_checkpoint(copy_of("torch/rank-files-disagree").target)
+
+    def test_a_run_that_is_not_there_is_a_missing_file_and_not_found(self):
+        for verb in tare.doctor, tare.trace, tare.timeline, tare.simulate:
+            with self.assertRaises(FileNotFoundError) as missing:
+                verb("/nowhere/run")
+            self.assertIsInstance(missing.exception, tare.FileMissing)
+            self.assertIsInstance(missing.exception, tare.NotFound)
+            self.assertEqual((missing.exception.errno, missing.exception.status), (2, 32))
 
     def test_a_message_and_its_hint_are_told_apart(self):
         with self.assertRaises(tare.InvalidArgument) as wrong:

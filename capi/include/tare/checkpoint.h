@@ -77,8 +77,8 @@ TARE_API int32_t tare_checkpoint_fp8(tare_text** out, const char* path, const ta
 TARE_API int32_t tare_checkpoint_history(tare_text** out, const char* path, const char* options_json,
                                          tare_error* error);
 
-/* How the scaler state of two checkpoints differs ("tare.diff/1"). `options_json` may be NULL: {"state_folder":"/..."}.
- * *out is owned. */
+/* How the scaler state of two checkpoints differs ("tare.diff/1"). `options_json` may be NULL: {"state_folder":"/..."},
+ * by whose key pending edits are known; those of either are in the answer ("pending"). *out is owned. */
 TARE_API int32_t tare_checkpoint_diff(tare_text** out, const char* a, const char* b, const char* options_json,
                                       tare_error* error);
 
@@ -121,7 +121,7 @@ TARE_API int32_t tare_checkpoint_state_as(tare_state** out, const char* path, co
  * known kind that frameworks call things by. Nothing is imported or run.
  * `options_json` may be NULL: {"torch":"2.6","all":true}, the release whose weights_only counts (the newest known), and
  * whether of a run folder all checkpoints are read (false: what it leads to, and "unread" tells the other folders).
- * "state_folder" as for tare_checkpoint_inspect.
+ * "state_folder" as for tare_checkpoint_inspect; "pending" lists the edits of what was read that are not finished.
  * *out is owned. */
 TARE_API int32_t tare_checkpoint_attest(tare_text** out, const char* path, const char* options_json, tare_error* error);
 
@@ -131,8 +131,9 @@ TARE_API int32_t tare_checkpoint_attest(tare_text** out, const char* path, const
  * files, tables and checkpoints at `paths` tell of. `paths` are `path_count` files and folders of one run; what is not
  * told is left out. Files that are damaged or unfinished are read as far as they go, with a warning in the answer.
  * `options_json` may be NULL: {"tag":"train/loss_scale"}, of several series that could be the scale, the one of that
- * name. Memory is bounded while it is read; the answer has a line for each step that is told. TARE_E_NOT_FOUND where a
- * path is not there, TARE_E_IO where it cannot be read. *out is owned. */
+ * name; "state_folder" as for tare_checkpoint_inspect: "pending" lists the edits of its checkpoints that are not
+ * finished, whose values may not be those that rule. Memory is bounded while it is read; the answer has a line for each
+ * step that is told. TARE_E_NOT_FOUND where a path is not there, TARE_E_IO where it cannot be read. *out is owned. */
 TARE_API int32_t tare_trace_read(tare_text** out, const char* const* paths, uint64_t path_count,
                                  const char* options_json, tare_error* error);
 
@@ -142,21 +143,23 @@ TARE_API int32_t tare_trace_read(tare_text** out, const char* const* paths, uint
  * `paths`, `path_count` files and folders of one run: since which step, with the evidence in numbers, what to do, and
  * the last healthy checkpoint before the trouble. Sick runs are TARE_OK: the answer tells them. `options_json` may be
  * NULL: {"thresholds":{"collapse-overflows":12},"tag":"train/loss_scale"}; `tare doctor --rules` lists the thresholds,
- * "tag" is the series that is the scale. "state_folder" as for tare_checkpoint_inspect. TARE_E_NOT_FOUND where a path
- * is not there, TARE_E_IO where it cannot be read, and what tare_checkpoint_inspect returns for a checkpoint that is
- * damaged. *out is owned. */
+ * "tag" is the series that is the scale. "state_folder" as for tare_checkpoint_inspect: "pending" lists the edits at
+ * `paths` and below them that are not finished, and no finding is about these. TARE_E_NOT_FOUND where a path is not
+ * there, TARE_E_IO where it cannot be read, and what tare_checkpoint_inspect returns for a checkpoint that is damaged.
+ * *out is owned. */
 TARE_API int32_t tare_health_doctor(tare_text** out, const char* const* paths, uint64_t path_count,
                                     const char* options_json, tare_error* error);
 
 /* The JSON of `tare timeline --json` ("tare.timeline/1"): the run's checkpoints, what lies between them, the curve of
- * its scale, its overflows. Options: thresholds and tag, as above. TARE_E_NOT_FOUND where nothing tells a scale. *out
- * is owned. */
+ * its scale, its overflows. Options: "thresholds" and "tag", as above, "state_folder" as for tare_trace_read.
+ * TARE_E_NOT_FOUND where nothing tells a scale. *out is owned. */
 TARE_API int32_t tare_health_timeline(tare_text** out, const char* const* paths, uint64_t path_count,
                                       const char* options_json, tare_error* error);
 
 /* The lines of `tare ls --json` ("tare.ls/1"): of each checkpoint at `paths` and below them one document, on a line of
  * its own: its path, step, framework, scale, and the warnings and errors. What cannot be read is told in its place.
- * `options_json` may be NULL: {"state_folder":"..."} as above. TARE_E_IO where a path is not there,
+ * `options_json` may be NULL: {"state_folder":"..."} as for tare_checkpoint_inspect: "pending" is the edit of that
+ * checkpoint that is not finished, or null. TARE_E_IO where a path is not there,
  * TARE_E_NOT_FOUND where nothing at it or below it is a checkpoint. *out is owned. */
 TARE_API int32_t tare_health_list(tare_text** out, const char* const* paths, uint64_t path_count,
                                   const char* options_json, tare_error* error);
@@ -167,8 +170,8 @@ TARE_API int32_t tare_health_list(tare_text** out, const char* const* paths, uin
  *    "below":1024,"maxima":"grad_max","explain":true,"tag":"train/loss_scale"}
  * Numbers and lists of them: every combination is one setting. "policy" is torch unless said otherwise ("variant": one
  * of its variants); "maxima" is the series with the largest absolute gradient of each step; "explain" looks for the
- * policy that reproduces the run. TARE_E_REFUSED where the trace tells of overflows alone, TARE_E_INVALID_ARGUMENT for
- * a parameter that the policy lacks. *out is owned.
+ * policy that reproduces the run; "state_folder" as for tare_trace_read. TARE_E_REFUSED where the trace tells of
+ * overflows alone, TARE_E_INVALID_ARGUMENT for a parameter that the policy lacks. *out is owned.
  *
  * Of a policy of FP8 ("transformer_engine", "te_current", "fp8_static", "msamp", "flax_fp8", "keras_fp8",
  * "torchao_delayed", "torchao_dynamic") the answer is
@@ -194,9 +197,9 @@ TARE_API int32_t tare_watch_create(tare_watch** out, const char* const* paths, u
 
 /* What changed since the look before, a line of JSON each ("tare.watch/1"); empty where nothing did. The first look
  * returns at once with what is there; later ones at the first change, after `seconds` (0 to 86400) at the latest. On
- * network file systems, which tell of none, and for checkpoints that have not settled, it looks again meanwhile.
- * TARE_E_NOT_FOUND where the first look finds nothing at one of the paths; what is taken away later is told, and comes
- * back. *out is owned. */
+ * network file systems, which tell of none, and for checkpoints that have not settled, it looks again meanwhile. An
+ * edit that was interrupted is told once, as a "warning". TARE_E_NOT_FOUND where the first look finds nothing at one of
+ * the paths; what is taken away later is told, and comes back. *out is owned. */
 TARE_API int32_t tare_watch_look(tare_text** out, tare_watch* watch, double seconds, tare_error* error);
 
 /* How the run stood at the last look: a line of JSON ("tare.watch/1", event "stands"): steps, overflows, restarts,

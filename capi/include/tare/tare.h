@@ -242,13 +242,15 @@ typedef struct tare_layer {
 } tare_layer;
 
 /* What the next update of a layer's scaler goes by, which without it keeps the scale. A second one before the update
- * takes the first's place. TARE_E_WRONG_KIND for another policy than "layerwise". `layer` is copied. */
+ * takes the first's place. TARE_E_WRONG_KIND for another policy than "layerwise", TARE_E_INVALID_ARGUMENT for a
+ * prev_scale that is not positive. `layer` is copied. */
 TARE_API int32_t tare_scaler_report_layer(tare_scaler* scaler, const tare_layer* layer, tare_stream stream,
                                           tare_error* error);
 
 /* One step of the rule with what was accumulated, which is then cleared. Where the rule raises, the CPU returns
  * TARE_E_RULE at once; CUDA latches it and the next call that waits returns it. Policy "torch" raises, as torch does,
- * when nothing was unscaled, observed or reported since the last update. */
+ * when nothing was unscaled, observed or reported since the last update; an empty list counts as looked at, as that of
+ * a rank without gradients. */
 TARE_API int32_t tare_scaler_update(tare_scaler* scaler, tare_stream stream, tare_error* error);
 
 /* What an update did. */
@@ -268,8 +270,8 @@ TARE_API int32_t tare_scaler_update_outcome(tare_outcome* out, tare_scaler* scal
 
 /* torch._amp_update_scale_, for those who replace just that: one step of the scaler's rule on the caller's scale and
  * tracker, by the caller's found-inf (0 or not; nan counts). The scaler gives rule, parameters and device and stays as
- * it is. The three lie where it computes; each is borrowed until the stream passes. TARE_E_WRONG_KIND for another
- * policy than "torch". */
+ * it is. The three lie where it computes, each aligned and apart from the others, and are borrowed until the stream
+ * passes. TARE_E_WRONG_KIND for another policy than "torch". */
 TARE_API int32_t tare_scaler_update_elsewhere(tare_scaler* scaler, float* scale, int32_t* growth_tracker,
                                               const float* found_inf, tare_stream stream, tare_error* error);
 
@@ -536,9 +538,9 @@ TARE_API int32_t tare_state_shape(uint64_t* out, uint64_t* rank, const tare_stat
 TARE_API int32_t tare_state_count(uint64_t* out, const tare_state* state, tare_error* error);
 TARE_API int32_t tare_state_key(tare_text** out, const tare_state* state, uint64_t index, tare_error* error);
 
-/* A value keeps its kind: an integer stays one; and an array of several dimensions its shape, which as many elements
- * fill. TARE_E_MISMATCH where the policy or the array cannot hold it, TARE_E_INVALID_ARGUMENT for a text that is no
- * UTF-8. */
+/* A value keeps its kind: an integer stays one, an array of text is not one of numbers, and of numbers 0 and 1 alone
+ * are true or false; an array of several dimensions keeps its shape, which as many elements fill. TARE_E_MISMATCH where
+ * the policy or the array cannot hold it, TARE_E_INVALID_ARGUMENT for a text that is no UTF-8. */
 TARE_API int32_t tare_state_set_number(tare_state* state, const char* key, double value, tare_error* error);
 TARE_API int32_t tare_state_set_integer(tare_state* state, const char* key, int64_t value, tare_error* error);
 TARE_API int32_t tare_state_set_text(tare_state* state, const char* key, const char* value, tare_error* error);

@@ -132,8 +132,7 @@ def _of_run(call: str, paths: tuple[Path, ...], options: dict[str, Any]) -> Answ
 
 def _text_of_run(call: str, paths: tuple[Path, ...], options: dict[str, Any]) -> str:
     given = [path_bytes(path) for path in paths]
-    said = _library.json_of({key: value for key, value in options.items() if value is not None})
-    return _library.text(call, _library.texts(given), len(given), said)
+    return _library.text(call, _library.texts(given), len(given), options_of(**options))
 
 
 def fp8_change(verb: str, path: Path, handle: Any = None, *, release: str | None = None, old: str | None = None,

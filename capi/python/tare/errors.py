@@ -69,6 +69,10 @@ class NotFound(Error, KeyError):
     status = 32
 
 
+class NothingThere(NotFound, FileMissing):
+    """None of a run is at that path: what is not found is a file, too."""
+
+
 class Mismatch(Error, ValueError):
     """Fine by itself, but not beside what it is for."""
     status = 33
@@ -108,6 +112,6 @@ def error_of(status: int, detail: int, text: str) -> Error:
     """The exception for what a call wrote into its tare_error."""
     message, _, hint = text.partition("\n")
     kind = _BY_STATUS.get(status, Error)
-    if kind is FileError and detail == errno.ENOENT:
-        kind = FileMissing
+    if detail == errno.ENOENT:
+        kind = {FileError: FileMissing, NotFound: NothingThere}.get(kind, kind)
     return kind(message, hint, detail)

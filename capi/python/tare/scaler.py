@@ -125,10 +125,15 @@ class Scaler(Handle):
     def report_overflow(self, overflow: bool, stream: int | None = None) -> None:
         _library.call("scaler_report_overflow", self._handle, int(bool(overflow)), stream)
 
-    def report_layer(self, stream: int | None = None, **statistics: float) -> None:
-        """What policy "layerwise" goes by: fan_in, prev_scale, gradient_mean, gradient_deviation, weight_mean,
-        weight_deviation, largest_product."""
-        layer = LayerStruct(struct_size=ctypes.sizeof(LayerStruct), **statistics)
+    def report_layer(self, stream: int | None = None, *, fan_in: float, prev_scale: float, gradient_mean: float,
+                     gradient_deviation: float, weight_mean: float, weight_deviation: float,
+                     largest_product: float) -> None:
+        """What policy "layerwise" goes by: one layer's weights, and the gradient that comes into the layer, still
+        scaled. `prev_scale`: "accumulated" of the layer nearer the loss, 1 for the nearest."""
+        layer = LayerStruct(struct_size=ctypes.sizeof(LayerStruct), fan_in=fan_in, prev_scale=prev_scale,
+                            gradient_mean=gradient_mean, gradient_deviation=gradient_deviation,
+                            weight_mean=weight_mean, weight_deviation=weight_deviation,
+                            largest_product=largest_product)
         _library.call("scaler_report_layer", self._handle, ctypes.byref(layer), stream)
 
     def update(self, stream: int | None = None) -> None:

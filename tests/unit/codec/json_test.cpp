@@ -119,6 +119,7 @@ TEST_CASE("what is no state is told as what it is") {
   CHECK(status_of(R"({"policy":"torch","fields":{"scale":"many"}})") == Status::mismatch);
   CHECK(status_of(R"({"policy":"torch","fields":{"scale":[1,2]}})") == Status::mismatch);
   CHECK(status_of(R"({"schema":"tare.state/2","policy":"torch","fields":{}})") == Status::unsupported);
+  CHECK(status_of(R"({"schema":"tare.state/0","policy":"torch","fields":{}})") == Status::corrupt);  // there was none
   CHECK(status_of(R"({"schema":"tare.inspect/1","policy":"torch","fields":{}})") == Status::corrupt);
   CHECK(status_of(R"({"policy":"torch","fields":{"scale":1},"roles":{"scale":2}})") == Status::mismatch);
   CHECK(status_of(R"({"policy":"torch","fields":{"x":)" + std::string(100000, '[') + std::string(100000, ']') + "}}") ==

@@ -102,7 +102,7 @@ TEST_CASE("a difference is named with both values") {
   const Checkpoint a = open_checkpoint(corpus + "torch/value-zero/v.pt", {});
   const Checkpoint b = open_checkpoint(corpus + "torch/value-int/v.pt", {});
   CHECK(differences(a, a).empty());
-  const Answer answer = Answer::parse(diff_json(a, b, differences(a, b)));
+  const Answer answer = Answer::parse(diff_json(a, b, differences(a, b), {}));
   CHECK(answer["same"] == false);
   const auto is_scale = [](const Answer& d) { return d["field"] == "scale" && d["a"] == 0.0 && d["type_b"] == "int"; };
   CHECK(std::any_of(answer["differences"].begin(), answer["differences"].end(), is_scale));

@@ -1,5 +1,6 @@
 // A layer's scaler: driven by statistics, its gradients divided by all that was put on.
 #include <fstream>
+#include <limits>
 
 #include "lib/base/error.hpp"
 #include "lib/scaler/scaler.hpp"
@@ -69,6 +70,15 @@ TEST_CASE("a layer that was told nothing since its last update keeps its scale")
   scaler->update(nullptr);
   CHECK(scaler->scale(nullptr) == scale);
   CHECK(integer_of(get(scaler->save(nullptr), "cur_iter"), "") == 1);
+}
+
+TEST_CASE("a layer is not told that the layers before it put no scale on") {
+  const auto scaler = layer();
+  rule::LayerStatistics statistics = statistics_of(steps_behind_other_layers().at(0));
+  for (const double prev_scale : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    statistics.prev_scale = prev_scale;
+    CHECK_THROWS_WITH(scaler->report_layer(statistics, nullptr), Catch::Contains("prev_scale"));
+  }
 }
 
 TEST_CASE("what was told of a layer goes when a state is loaded") {

@@ -35,6 +35,6 @@ inline std::string told_in_pieces(const tare::RunFile& file, const std::string& 
   }
   read_on(reader, file, text, read);
   std::string json;
-  tare::write_trace_json(reader.finish(), [&](std::string_view piece) { json += piece; });
+  tare::write_trace_json(reader.finish(), {}, [&](std::string_view piece) { json += piece; });
   return json;
 }
