@@ -15,8 +15,13 @@ std::string place_of(const FoundScaler& scaler) {
   return scaler.in_file ? *scaler.in_file + ":" + scaler.path : scaler.path;
 }
 
+/// A framework's FP8 state has several dialects: what stands beside it tells which one reads it.
+bool is_of_same_kind(const Dialect& a, const Dialect& b) {
+  return &a == &b || (a.kind == "fp8" && a.kind == b.kind && a.name == b.name);
+}
+
 bool is_same_place(const FoundScaler& a, const FoundScaler& b) {
-  return a.dialect == b.dialect && place_of(a) == place_of(b);
+  return is_of_same_kind(*a.dialect, *b.dialect) && place_of(a) == place_of(b);
 }
 
 /// Each distinct place once.
@@ -31,8 +36,8 @@ Scalers places_of(const Checkpoint& checkpoint) {
   return scalers;
 }
 
-std::ptrdiff_t count_of(const Scalers& scalers, const Dialect* dialect) {
-  return std::count_if(scalers.begin(), scalers.end(), [&](const FoundScaler* s) { return s->dialect == dialect; });
+std::ptrdiff_t count_of(const Scalers& scalers, const Dialect& dialect) {
+  return std::ranges::count_if(scalers, [&](const FoundScaler* s) { return is_of_same_kind(*s->dialect, dialect); });
 }
 
 template <typename Matches>
@@ -112,9 +117,10 @@ std::vector<Difference> differences(const Checkpoint& a, const Checkpoint& b) {
     }
   }
   for (const FoundScaler* scaler : unmatched) {
-    const bool is_pair = count_of(unmatched, scaler->dialect) == 1 && count_of(right, scaler->dialect) == 1;
+    const bool is_pair = count_of(unmatched, *scaler->dialect) == 1 && count_of(right, *scaler->dialect) == 1;
     const auto* other =
-        is_pair ? take(right, [&](const FoundScaler* s) { return s->dialect == scaler->dialect; }) : nullptr;
+        is_pair ? take(right, [&](const FoundScaler* s) { return is_of_same_kind(*s->dialect, *scaler->dialect); })
+                : nullptr;
     if (other == nullptr) {
       out.push_back({std::string(scaler->dialect->name), place_of(*scaler), {}, whole(*scaler), std::nullopt});
     } else {

@@ -89,7 +89,8 @@ std::optional<std::vector<FileEntry>> with_links_inside(const Files& files, cons
   bool has_any = false;
   for (FileEntry& entry : entries) {
     const std::string path = fmt::format("{}/{}", directory, entry.name);
-    if (entry.type != FileType::link || !files.is_inside(path, directory)) continue;
+    const bool leads_inside = entry.type == FileType::link && files.is_inside(path, directory);
+    if (!leads_inside || files.type(path) == FileType::absent) continue;
     entry.type = files.type(path);
     has_any = true;
   }
@@ -104,7 +105,9 @@ void refuse_link(const Files& files, const std::string& directory, const std::ve
   for (FileEntry& entry : followed) {
     const std::string path = fmt::format("{}/{}", directory, entry.name);
     if (entry.type != FileType::link || files.is_inside(path, directory)) continue;
-    entry.type = files.type(path);
+    const FileType type = files.type(path);
+    if (type == FileType::absent && named_beside(files, directory, entry.name)) continue;  // its save was deleted
+    entry.type = type;
     leading_out.insert(entry.name);
   }
   if (leading_out.empty()) return;
@@ -137,12 +140,31 @@ std::optional<std::string> chosen_of(const Files& files, const std::string& dire
   return chosen_among(files, directory, entries, choose, findings);  // a link's own name may tell of no trainer
 }
 
+/// Beside unfinished saves: the one that is called as they are.
+std::optional<std::string> only_finished(const std::string& directory, const std::vector<UnfinishedSave>& unfinished,
+                                         const std::vector<FileEntry>& entries, std::vector<Finding>& findings) {
+  const std::string ending(extension(unfinished.front().name));
+  std::vector<std::string> finished;
+  for (const FileEntry& entry : entries) {
+    if (extension(entry.name) == ending && entry.type == FileType::file) finished.push_back(entry.name);
+  }
+  if (finished.empty()) {
+    throw Error(Status::refused, fmt::format("{}: no save in it was finished", directory),
+                fmt::format("give {}/{} itself, if it is meant", directory, unfinished.front().name));
+  }
+  if (finished.size() > 1) return std::nullopt;
+  findings.push_back({Severity::note, "run-directory",
+                      fmt::format("a run: {} is the only save that was finished", finished.front()), "", ""});
+  return finished.front();
+}
+
 std::optional<std::string> chosen_in(const Files& files, const std::string& directory, Choose* choose,
                                      std::vector<Finding>& findings) {
   std::vector<FileEntry> entries = files.list(directory);
   const std::vector<UnfinishedSave> unfinished = unfinished_saves(directory, entries);
   leave_out(unfinished, entries);
   auto save = chosen_of(files, directory, entries, choose, findings);
+  if (!save && !unfinished.empty()) save = only_finished(directory, unfinished, entries, findings);
   for (std::size_t i = 0; save && i < unfinished.size(); ++i) findings.push_back(unfinished[i].finding);
   return save;
 }

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string_view>
+#include <system_error>
 
 #include "lib/base/error.hpp"
 #include "lib/checkpoint/names.hpp"
@@ -120,29 +122,45 @@ void refuse_link(const Files& files, const std::string& directory, const Pointer
       path, fmt::format("{}/{} names {}, a link out of the run", directory, reading.pointer->file, *reading.target));
 }
 
-/// What a trainer opens by a path that it was saved under, where that is no file of this run.
-struct Elsewhere {
+/// What a trainer opens by the path that it was saved under.
+struct SavedPath {
   std::string_view trainer;
   std::string path;
 };
 
-std::optional<Elsewhere> elsewhere(const Files& files, const std::string& directory, const PointerRead& choice,
-                                   const std::vector<PointerRead>& readings) {
+std::optional<SavedPath> saved_path(const PointerRead& choice, const std::vector<PointerRead>& readings) {
   for (const PointerRead& reading : readings) {
     const bool is_same = reading.pointer->file == choice.pointer->file && reading.pointer->elsewhere != nullptr;
     auto path = is_same ? reading.pointer->elsewhere(reading.text) : std::nullopt;
-    if (path && !files.is_inside(*path, directory)) return Elsewhere{reading.trainer->name, *std::move(path)};
+    if (path) return SavedPath{reading.trainer->name, *std::move(path)};
   }
   return std::nullopt;
 }
 
-/// A copy of a run: what is edited in it the trainer never sees.
-void refuse_copy(const Files& files, const std::string& directory, const PointerRead& choice, const Elsewhere& other) {
-  if (is_url(directory) || files.type(other.path) == FileType::absent) return;
-  throw Error(Status::refused,
-              fmt::format("{}/{} names {}: {} resumes from that file, and not from {} beside it", directory,
-                          choice.pointer->file, other.path, other.trainer, *choice.target),
-              "give the one of them that is meant");
+/// The same, where that is no file of this run.
+std::optional<SavedPath> elsewhere(const Files& files, const std::string& directory, const PointerRead& choice,
+                                   const std::vector<PointerRead>& readings) {
+  auto saved = saved_path(choice, readings);
+  return saved && !files.is_inside(saved->path, directory) ? saved : std::nullopt;
+}
+
+/// By another name: a folder may be mounted twice.
+bool is_same_file(const std::string& path, const std::string& other) {
+  std::error_code error;
+  return std::filesystem::equivalent(path, other, error) && !error;
+}
+
+/// A copy of a run, whose original is there: what is edited in it the trainer never sees.
+std::optional<Error> copy_problem(const Files& files, const std::string& directory, const PointerRead& choice,
+                                  const SavedPath& other) {
+  const std::string path = fmt::format("{}/{}", directory, choice.target.value_or(""));
+  if (is_url(directory) || files.type(other.path) == FileType::absent || is_same_file(path, other.path)) {
+    return std::nullopt;
+  }
+  return Error(Status::refused,
+               fmt::format("{}/{} names {}: {} resumes from that file, and not from {} beside it", directory,
+                           choice.pointer->file, other.path, other.trainer, choice.target.value_or("another")),
+               "give the one of them that is meant");
 }
 
 /// Whether a framework would open a path elsewhere, of which the last part alone, or nothing, is looked for here.
@@ -182,7 +200,7 @@ std::optional<std::string> by_pointer(const Files& files, const std::string& dir
   if (const auto problem = problem_of(files, directory, choice)) throw *problem;
   refuse_link(files, directory, choice);
   const auto other = elsewhere(files, directory, choice, readings);
-  if (other) refuse_copy(files, directory, choice, *other);
+  if (const auto problem = other ? copy_problem(files, directory, choice, *other) : std::nullopt) throw *problem;
   findings.push_back(
       {Severity::note, "run-directory",
        fmt::format("a run: {} {} what {} resumes from{} ({})", *choice.target, other ? "has the name of" : "is",
@@ -202,7 +220,11 @@ std::optional<Error> pointer_problem(const Files& files, const std::string& dire
   const std::vector<PointerRead> readings = readings_of(files, directory);
   if (readings.empty()) return std::nullopt;
   const PointerRead& choice = chosen(files, directory, readings);
-  return leads_elsewhere(choice) ? std::nullopt : problem_of(files, directory, choice);
+  if (const auto other = elsewhere(files, directory, choice, readings)) {
+    if (auto problem = copy_problem(files, directory, choice, *other)) return problem;
+  }
+  const bool is_opened_elsewhere = leads_elsewhere(choice) && !saved_path(choice, readings);
+  return is_opened_elsewhere ? std::nullopt : problem_of(files, directory, choice);
 }
 
 }  // namespace tare

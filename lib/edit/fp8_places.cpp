@@ -45,7 +45,7 @@ std::vector<PlaceWork> places_to_remove(const Checkpoint& checkpoint, const std:
     const Reopened opened(checkpoint, file);
     for (UnscaledModule& place : modules_without_scales(opened.container().tree())) {
       const bool is_meant = !layer || glob_matches(*layer, place.path) || matches(names.of(file, place.path), layer);
-      if (is_meant) places.push_back({file, std::move(place.path), std::move(place.recipe)});
+      if (is_meant) places.push_back({file, std::move(place.path), std::move(place.recipe), place.is_operation});
     }
   }
   return places;
@@ -68,6 +68,7 @@ std::vector<PlaceWork> places_to_fill(const Checkpoint& checkpoint, const Fp8Set
   const LayerNames names(checkpoint);
   std::vector<PlaceWork> places;
   for (PlaceWork& place : places_to_remove(checkpoint, std::nullopt)) {
+    if (place.is_operation) continue;
     auto saved = by_name.end();
     for (const std::string& name : names.of(place.file, place.path)) {
       if (saved == by_name.end()) saved = by_name.find(name);

@@ -21,7 +21,8 @@ using PlaceFate = std::variant<Removed, Emptied, ExtraState>;
 struct PlaceWork {
   std::size_t file = 0;  ///< index into Checkpoint::files: the one that its container is opened by
   std::string path;
-  std::string recipe;  ///< the class of the one that stands there alone; empty: nothing does
+  std::string recipe;         ///< the class of the one that stands there alone; empty: nothing does
+  bool is_operation = false;  ///< of te.ops, whose state is another than a module's
   PlaceFate fate = {};
 };
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <set>
+#include <map>
 
 #include "lib/base/error.hpp"
 #include "lib/base/file_path.hpp"
@@ -164,18 +164,23 @@ class Examiner {
     return is_of_run ? std::optional(std::move(lost->finding)) : std::nullopt;
   }
 
-  /// Of a run whose framework resumes from a save without the scaler that all its other ones have.
+  /// Of a run whose framework resumes from a save without the scaler that all before it have. One that tells no later
+  /// step is none of a training that goes on: Ultralytics strips its last one when it ends.
   [[nodiscard]] static std::optional<HealthFinding> scaler_lost(const Trace& trace, const std::string& path,
                                                                 const Checkpoint& newest) {
     if (!newest.scalers.empty() || newest.resolved == path) return std::nullopt;
+    const auto itself = std::ranges::find(trace.without_scaler, newest.resolved, &TraceCheckpoint::path);
+    if (itself == trace.without_scaler.end() || !itself->step) return std::nullopt;
     const auto is_beside = [&](const TraceCheckpoint& one) {
       return folder_of(one.path) == folder_of(newest.resolved);
     };
-    const auto before = std::ranges::count_if(trace.checkpoints, is_beside);
+    const auto is_before = [&](const TraceCheckpoint& one) { return is_beside(one) && one.step < itself->step; };
+    const auto beside = std::ranges::count_if(trace.checkpoints, is_beside);
+    const auto before = std::ranges::count_if(trace.checkpoints, is_before);
     const bool is_alone = std::ranges::count_if(trace.without_scaler, is_beside) <= 1;  // itself
-    if (before == 0 || !is_alone) return std::nullopt;
+    if (before == 0 || before < beside || !is_alone) return std::nullopt;
     return told("incomplete-checkpoint",
-                fmt::format("{} has no loss scaler, which {} beside it: a resume starts a new one, or fails",
+                fmt::format("{} has no loss scaler, which {} before it: a resume starts a new one, or fails",
                             newest.resolved, before == 1 ? "the save has" : fmt::format("all {} saves have", before)),
                 newest.resolved);
   }
@@ -193,20 +198,25 @@ class Examiner {
     return !trace.sources.empty() || !trace.checkpoints.empty();
   }
 
-  /// Whether the steps below `path` go back and forth between its folders: those of a run that was resumed in another
-  /// folder do so once.
+  /// Whether the saves below `path` are of several runs, whose order nothing tells, or which go back and forth between
+  /// folders that begin together: a run that was resumed in another folder begins there behind its first saves.
   static bool are_mixed(const Trace& trace, const std::string& path) {
-    std::set<std::string> folders;
-    std::string last;
-    std::size_t changes = 0;
+    std::map<std::string, std::vector<std::int64_t>> steps;  // of each folder
+    std::vector<std::string> order;
+    bool are_numbered = true;
     for (const TraceCheckpoint& save : trace.checkpoints) {
       if (!save.path.starts_with(path)) continue;
       std::string folder = folder_of(save.path);
-      folders.insert(folder);
-      changes += folder != last ? 1U : 0U;
-      last = std::move(folder);
+      steps[folder].push_back(save.step.value_or(0));
+      are_numbered = are_numbered && save.step;
+      if (order.empty() || order.back() != folder) order.push_back(std::move(folder));
     }
-    return folders.size() > 1 && changes > folders.size() + 1;
+    if (steps.size() < 2 || !are_numbered) return steps.size() > 1;
+    const std::vector<std::int64_t>& first = steps[order.front()];
+    const bool begin_together = std::ranges::any_of(steps, [&](const auto& of_folder) {
+      return of_folder.first != order.front() && first.size() > 1 && of_folder.second.front() < first[1];
+    });
+    return begin_together && order.size() > steps.size() + 1;
   }
 
   static bool is_source(const Trace& trace, const std::string& path) {

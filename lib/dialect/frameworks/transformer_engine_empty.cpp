@@ -37,10 +37,19 @@ bool is_none(const Tree& document) {
   return kind == Kind::none || (kind == Kind::map && document.items(document.root).empty());
 }
 
+/// Of te.ops: a dict for each direction, or an empty one.
+bool is_of_operation(const Tree& document) {
+  const NodeId root = document.root;
+  if (document.kind(root) != Kind::map) return false;
+  return document.items(root).empty() || document.find(root, "forward") != nowhere ||
+         document.find(root, "backward") != nowhere;
+}
+
 /// What a module's extra state lacks.
 struct LackOfScales {
-  bool is_empty = false;    ///< None, an empty tensor, or a document of None or of an empty dict
-  std::string recipe = {};  ///< the class of the recipe that stands there without scales; empty: none does
+  bool is_empty = false;      ///< None, an empty tensor, or a document of None or of an empty dict
+  std::string recipe = {};    ///< the class of the recipe that stands there without scales; empty: none does
+  bool is_operation = false;  ///< of te.ops
 
   [[nodiscard]] bool is_there() const { return is_empty || !recipe.empty(); }
 };
@@ -58,7 +67,7 @@ LackOfScales lack_of_scales(const Tree& tree, NodeId state) {
   try {
     const auto document = tree.open(state);
     if (document == nullptr) return {};
-    return {is_none(*document), recipe_alone(*document)};
+    return {is_none(*document), recipe_alone(*document), is_of_operation(*document)};
   } catch (const Error&) {
     return {};  // told of where state is looked for
   }
@@ -119,6 +128,7 @@ std::vector<UnscaledModule> modules_without_scales(const Tree& tree) {
     LackOfScales lack = lack_of_scales(tree, place.holder);
     if (!lack.is_there()) return;
     place.recipe = std::move(lack.recipe);
+    place.is_operation = lack.is_operation;
     place.is_stream = tree.kind(place.holder) == Kind::opaque;
     const NodeId map = at_map.step(at_map.current()).node;
     if (std::exchange(last_map, map) != map) grouped.emplace(tree, map);

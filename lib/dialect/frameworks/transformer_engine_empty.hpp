@@ -15,9 +15,10 @@ namespace tare {
 struct UnscaledModule {
   std::string path;
   NodeId holder = nowhere;
-  bool is_stream = false;   ///< an io.BytesIO, as releases up to 1.13 have it
-  bool is_grouped = false;  ///< a GroupedLinear
-  std::string recipe = {};  ///< the class of the recipe that stands there alone; empty: nothing does
+  bool is_stream = false;     ///< an io.BytesIO, as releases up to 1.13 have it
+  bool is_grouped = false;    ///< a GroupedLinear
+  bool is_operation = false;  ///< of te.ops, which pass over the state of a module
+  std::string recipe = {};    ///< the class of the recipe that stands there alone; empty: nothing does
 };
 
 std::vector<UnscaledModule> modules_without_scales(const Tree& tree);

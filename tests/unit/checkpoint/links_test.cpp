@@ -48,6 +48,13 @@ TEST_CASE("a link whose name tells of no trainer leaves the other saves of a run
   CHECK(save_of(run) == "epoch=5-step=60.ckpt");
 }
 
+TEST_CASE("a link to a save that was deleted refuses no run whose other saves are there") {
+  const Scratch run;
+  for (const char* name : {"epoch=2-step=30.ckpt", "epoch=5-step=60.ckpt"}) run.copy(small_scaler, name);
+  run.link("epoch=9-step=90.ckpt", "last.ckpt");
+  CHECK(save_of(run) == "epoch=5-step=60.ckpt");
+}
+
 TEST_CASE("a pointer that is a link to its text is followed inside of the run, and refused out of it") {
   const Scratch run;
   for (const char* save : {"run/global_step5", "run/global_step7"}) {

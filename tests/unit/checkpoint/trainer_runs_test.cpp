@@ -173,6 +173,17 @@ TEST_CASE("NeMo passes over a save that its marker tells to be unfinished, and s
   CHECK(std::ranges::any_of(findings, [](const Finding& one) { return one.code == "incomplete-checkpoint"; }));
 }
 
+TEST_CASE("beside an unfinished save of NeMo's the only other one is taken, and the half of one never is") {
+  const Scratch run;
+  const std::string save = "megatron_gpt--val_loss=2.10-step=100-consumed_samples=800.0";
+  const std::string newest = "megatron_gpt--val_loss=2.05-step=200-consumed_samples=1600.0";
+  run.copy(scaler, newest + ".ckpt");
+  run.write(newest + "-unfinished", "");
+  CHECK_THROWS_WITH(open_checkpoint(run.path(), {}), Catch::Contains("no save in it was finished"));
+  run.copy(scaler, save + ".ckpt");
+  CHECK(open_checkpoint(run.path(), {}).resolved == run.path(save + ".ckpt"));
+}
+
 TEST_CASE("what trainers resume from by a fixed name is what is read, and not every save of the run at once") {
   struct Layout {
     std::vector<std::string> saves;

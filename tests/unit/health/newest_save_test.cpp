@@ -73,6 +73,39 @@ TEST_CASE("two experiments in one folder are refused, as one course of both woul
   }
 }
 
+TEST_CASE("a run that went back, and on in another folder, is one course though its saves overlap") {
+  const Scratch scratch;
+  for (const char* save :
+       {"0/checkpoint-100", "0/checkpoint-200", "0/checkpoint-300", "1/checkpoint-250", "1/checkpoint-350"}) {
+    scratch.copy("torch/train-t2.15/checkpoint.pth", std::string("run/") + save + "/scaler.pt");
+  }
+  CHECK(codes_told(scratch).empty());
+}
+
+TEST_CASE("two experiments whose saves tell no steps are refused: nothing tells their order") {
+  const Scratch scratch;
+  for (const char* save : {"a/checkpoints/checkpoint_0", "a/checkpoints/checkpoint_1", "b/checkpoints/checkpoint_0",
+                           "b/checkpoints/checkpoint_1"}) {
+    scratch.copy("torch/train-t2.15/checkpoint.pth", std::string("run/") + save + "/scaler.pt");
+  }
+  CHECK_THROWS_WITH(codes_told(scratch), Catch::Contains("2 runs are in this folder"));
+}
+
+TEST_CASE("a copied run whose pointer names its original is no healthy run: that one is resumed from") {
+  const Scratch scratch;
+  for (const char* folder : {"run", "original"}) {
+    for (const char* save : {"epoch_1.pth", "epoch_2.pth"}) {
+      scratch.copy("torch/train-t2.15/checkpoint.pth", std::string(folder) + "/" + save);
+    }
+    scratch.write(std::string(folder) + "/last_checkpoint", scratch.path("original/epoch_2.pth"));
+  }
+  CHECK(codes_told(scratch) == Told{"pointer-astray"});
+  std::filesystem::remove_all(scratch.path("original"));
+  CHECK(codes_told(scratch) == Told{"run-directory"});
+  scratch.write("run/last_checkpoint", scratch.path("run/epoch_3.pth"));
+  CHECK(codes_told(scratch) == Told{"pointer-astray"});
+}
+
 TEST_CASE("a pointer by which nothing can be resumed makes no healthy run, though all its saves are well") {
   const std::string text = GENERATE(as<std::string>(), "", std::string(4, '\0'), "a\nb", "ckpt/checkpoint-200");
   const Scratch scratch;
@@ -87,6 +120,14 @@ TEST_CASE("a newest save without the scaler that all before it have is an error,
   scratch.copy("lightning/v2_6_fp32/last.ckpt", "run/checkpoint-300/optimizer.pt");
   CHECK(codes_told(scratch) == Told{"incomplete-checkpoint"});
   scratch.copy("lightning/v2_6_fp32/last.ckpt", "run/checkpoint-250/optimizer.pt");
+  CHECK(codes_told(scratch).empty());
+}
+
+TEST_CASE("a save that tells no later step than the others lost no scaler: some trainers strip their last one") {
+  const Scratch scratch;
+  for (const char* save : {"epoch10.pt", "epoch20.pt"})
+    scratch.copy("torch/train-t2.15/checkpoint.pth", std::string("run/") + save);
+  scratch.copy("lightning/v2_6_fp32/last.ckpt", "run/last.pt");
   CHECK(codes_told(scratch).empty());
 }
 
