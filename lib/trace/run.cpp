@@ -105,6 +105,10 @@ void Run::restart(std::int64_t step) {
   if (last_ && step <= *last_) begin_segment();
 }
 
+void Run::restart() {
+  if (!trace_.segments.empty()) begin_segment();
+}
+
 void Run::warn(std::string_view code, std::string text) {
   const auto found = warned_.try_emplace(std::string(code), 0).first;
   if (++found->second > warnings_a_code) return;

@@ -32,6 +32,8 @@ class Run {
   void add(TraceStep step, const void* teller);
   /// A start of the run at `step`, as far as the source tells it: steps from there on that came before are dead.
   void restart(std::int64_t step);
+  /// The same, at a step that nothing tells.
+  void restart();
   /// Of each code the first few are kept.
   void warn(std::string_view code, std::string text);
 

@@ -20,9 +20,11 @@ std::string_view RowPlace::tell(SeriesRow& row) const {
   const auto& within = step_ ? step_ : batch_;
   if (epoch_ && !within) {
     row.step = epoch_->number;
+    row.is_of_epoch = true;
     return "epoch";
   }
   if (epoch_) row.epoch = epoch_->number;
+  row.is_of_batch = epoch_ && !step_;
   if (within && (step_ || epoch_)) row.step = within->number;  // a batch without an epoch may be the size of one
   return step_ && step_->name.ends_with("num_updates") ? "update" : "";
 }

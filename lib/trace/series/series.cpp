@@ -4,9 +4,9 @@
 #include <cmath>
 #include <iterator>
 #include <tuple>
+#include <utility>
 
 #include "lib/base/text.hpp"
-#include "lib/trace/text/doubtful_scale.hpp"
 
 namespace tare {
 
@@ -44,6 +44,7 @@ void tell_losses(const SeriesRow& row, TraceStep& step) {
 
 void Series::open(const std::string& path) {
   if (path == path_) return;
+  flush_first();
   path_ = path;
   const auto known = files_.find(path);
   is_settled_ = known != files_.end() && known->second.kind;
@@ -73,11 +74,6 @@ Key Series::key(std::string_view name) const {
   return key;
 }
 
-bool Series::Candidate::may_have(double value) {
-  has_begun = has_begun || may_begin_as_scale(value);
-  return has_begun && (!key.is_doubtful || may_go_on_as_scale(value));
-}
-
 void Series::Numbers::add(double value) {
   has_other = has_other || (value != 0 && value != 1);
   has_one = has_one || value == 1;
@@ -93,16 +89,20 @@ bool Series::has_counts() const {
   });
 }
 
+Series::Candidate& Series::candidate_at(std::size_t index) {
+  return *std::next(candidates_.begin(), static_cast<std::ptrdiff_t>(index));
+}
+
 Series::Candidate* Series::candidate(std::string_view name, const Key& key, std::size_t& index) {
   const auto known = indices_.find(name);
   if (known != indices_.end()) {
     index = known->second;
-    return &*std::next(candidates_.begin(), static_cast<std::ptrdiff_t>(index));
+    return &candidate_at(index);
   }
   if (candidates_.size() == candidates_most || name.size() > longest_name) return nullptr;
   index = candidates_.size();
   indices_.emplace(name, index);
-  candidates_.push_back({std::string(name), key, {}, 0, {}, !key.is_doubtful});
+  candidates_.push_back({std::string(name), key, {}, 0, {}});
   return &candidates_.back();
 }
 
@@ -145,35 +145,74 @@ void Series::add_without_scale(SeriesRow row) {
   without_scale_.add(step, this);
 }
 
-void Series::add(const SeriesRow& row) {
-  if (row.scales.empty()) return add_without_scale(row);
+bool Series::waits_for_next(SeriesRow& row) {
+  if (!row.is_of_batch || is_batch_size_) return false;
+  if (!first_) {
+    first_ = std::move(row);
+    return true;
+  }
+  is_batch_size_ = *row.epoch == *first_->epoch + 1 && row.step == first_->step;
+  return false;
+}
+
+void Series::flush_first() {
+  if (first_) add_in_place(*std::exchange(first_, {}));
+}
+
+void Series::add(SeriesRow row) {
+  if (waits_for_next(row)) return;
+  flush_first();
+  add_in_place(std::move(row));
+}
+
+void Series::add_in_place(SeriesRow row) {
+  if (row.is_of_batch && is_batch_size_.value_or(false)) {
+    row.step = std::exchange(row.epoch, {});
+    count_by("epoch");
+  } else if (row.is_of_batch) {
+    has_batches_ = true;
+  } else if (row.is_of_epoch && has_batches_) {  // what is told of an epoch behind its batches
+    row.step.reset();
+    count_by("");
+  }
+  const auto is_sure = [this](const auto& scale) { return candidate_at(scale.first).is_sure(); };
+  if (std::ranges::none_of(row.scales, is_sure)) add_without_scale(row);
+  if (row.scales.empty()) return;
   const auto number = run_number(row, epochs_);
+  const bool is_resumed = row.epoch && !number && epochs_.has_fallen();
   for (const auto& [index, value] : row.scales) {
-    Candidate& candidate = *std::next(candidates_.begin(), static_cast<std::ptrdiff_t>(index));
-    if (candidate.path != path_ || candidate.run.trace().sources.empty()) {
-      candidate.path = path_;
-      candidate.source = candidate.run.source(path_, kind_, candidate.name);
-    }
-    TraceStep step{.step = number, .line = row.line, .source = candidate.source};
-    auto& told = is_smoothed_ || candidate.key.is_logarithm ? step.smoothed
-                 : candidate.key.is_before                  ? step.scale
-                                                            : step.after;
-    told = candidate.key.is_logarithm ? std::exp2(value) : value;
-    step.overflow = row.overflow;
-    tell_losses(row, step);
-    candidate.run.add(step, &candidate);
+    Candidate& candidate = candidate_at(index);
+    if (is_resumed) candidate.run.restart();
+    add_to(candidate, value, row, number);
   }
 }
 
+void Series::add_to(Candidate& candidate, double value, const SeriesRow& row, std::optional<std::int64_t> number) {
+  if (candidate.path != path_ || candidate.run.trace().sources.empty()) {
+    candidate.path = path_;
+    candidate.source = candidate.run.source(path_, kind_, candidate.name);
+  }
+  TraceStep step{.step = number, .line = row.line, .source = candidate.source};
+  auto& told = is_smoothed_ || candidate.key.is_logarithm ? step.smoothed
+               : candidate.key.is_before                  ? step.scale
+                                                          : step.after;
+  told = candidate.key.is_logarithm ? std::exp2(value) : value;
+  step.overflow = row.overflow;
+  tell_losses(row, step);
+  candidate.run.add(step, &candidate);
+}
+
 void Series::restart(std::int64_t step) {
+  flush_first();
   without_scale_.restart(step);
   for (Candidate& candidate : candidates_) candidate.run.restart(step);
 }
 
 Trace Series::finish() {
+  flush_first();
   Candidate* best = nullptr;
   for (Candidate& candidate : candidates_) {
-    if (candidate.run.empty()) continue;
+    if (!candidate.is_scale()) continue;
     const auto better = [](Candidate& a, Candidate& b) {
       if (a.key.rank != b.key.rank) return a.key.rank < b.key.rank;
       return a.run.trace().steps.size() > b.run.trace().steps.size();
@@ -183,7 +222,7 @@ Trace Series::finish() {
   Trace trace;
   if (best != nullptr) {
     for (const Candidate& other : candidates_) {
-      const bool is_other = &other != best && !other.run.empty();
+      const bool is_other = &other != best && other.is_scale();
       if (!is_other || without_axis(other.name) == without_axis(best->name)) continue;
       best->run.warn("other-series", "the scale told is \"" + escaped(best->name) + "\"; \"" + escaped(other.name) +
                                          "\" could be one as well: ask for it by its name");
@@ -194,6 +233,12 @@ Trace Series::finish() {
   } else {
     Run none;
     none.tell_without_scale(without_scale_);
+    for (const Candidate& other : candidates_) {
+      if (other.run.empty()) continue;
+      none.warn("other-series", "\"" + escaped(other.name) +
+                                    "\" could be a loss scale, but does not go as one: ask for it by its name (--tag " +
+                                    escaped(other.name) + ")");
+    }
     trace = none.finish();
   }
   for (auto& [code, text] : warnings_) trace.warnings.push_back({code, text});

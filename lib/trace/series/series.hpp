@@ -12,6 +12,7 @@
 
 #include "lib/trace/epoch_clock.hpp"
 #include "lib/trace/run.hpp"
+#include "lib/trace/series/doubtful_column.hpp"
 #include "lib/trace/series/keys.hpp"
 
 namespace tare {
@@ -23,7 +24,9 @@ struct SeriesRow {
   std::vector<std::pair<std::size_t, double>> scales = {};  ///< by Series::candidate
   std::optional<bool> overflow = {};
   std::optional<double> loss = {}, grad_norm = {};
-  int loss_rank = 0;  ///< of the key that told `loss`
+  int loss_rank = 0;         ///< of the key that told `loss`
+  bool is_of_batch = false;  ///< `step` is a batch of the epoch, or how large one is
+  bool is_of_epoch = false;  ///< `step` is an epoch
 };
 
 /// The series of one run. Several keys may mean a scale: each is followed until it is known which is the best.
@@ -47,7 +50,7 @@ class Series {
   /// overflows are flags unless the series has others than 0 and 1, or could be a sum.
   void put(SeriesRow& row, std::string_view name, double value, bool is_flag = false);
   /// A row without a scale counts, if it tells of a step, where no row has one.
-  void add(const SeriesRow& row);
+  void add(SeriesRow row);
   /// A start of the run at `step`.
   void restart(std::int64_t step);
   void warn(std::string_view code, const std::string& text) { warnings_.emplace_back(code, text); }
@@ -64,9 +67,11 @@ class Series {
     Run run;
     std::uint32_t source = 0;
     std::string path;
-    bool has_begun = false;  ///< with a value that a doubtful name's scale begins with
+    DoubtfulColumn values = {};  ///< looked at where the name is doubtful
 
-    bool may_have(double value);
+    bool may_have(double value) { return !key.is_doubtful || values.may_have(value); }
+    [[nodiscard]] bool is_sure() const { return !key.is_doubtful || values.begins_as_scale(); }
+    [[nodiscard]] bool is_scale() const { return !run.empty() && (!key.is_doubtful || values.is_scale()); }
   };
 
   /// What is known of a file, slices of which may come between those of others.
@@ -88,7 +93,13 @@ class Series {
 
   [[nodiscard]] bool has_counts() const;
   Candidate* candidate(std::string_view name, const Key& key, std::size_t& index);
+  Candidate& candidate_at(std::size_t index);
+  /// What the first batch is, the row behind it tells: the same in the next epoch is a size, or an epoch's only one.
+  bool waits_for_next(SeriesRow& row);
+  void flush_first();
+  void add_in_place(SeriesRow row);
   void add_without_scale(SeriesRow row);
+  void add_to(Candidate& candidate, double value, const SeriesRow& row, std::optional<std::int64_t> number);
 
   std::string kind_, tag_, path_, unit_;
   bool is_smoothed_ = false, is_settled_ = false;
@@ -96,6 +107,9 @@ class Series {
   std::list<Candidate> candidates_;
   std::map<std::string, Numbers, std::less<>> numbers_;  ///< by the name of a series of overflows
   EpochClock epochs_, epochs_without_scale_;
+  std::optional<SeriesRow> first_;  ///< that names a batch
+  std::optional<bool> is_batch_size_;
+  bool has_batches_ = false;
   Run without_scale_;  ///< losses of the surest key, and gradient norms
   std::map<std::string, std::size_t, std::less<>> indices_;
   std::optional<int> loss_rank_;  ///< of the losses in it

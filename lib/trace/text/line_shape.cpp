@@ -62,14 +62,15 @@ bool is_multiplied(std::string_view text, std::size_t end) {
 
 /// Behind what numbers of torch, NumPy 2, TensorFlow and JAX are printed in: "np.float32(65536.0)", "tensor([65536.])".
 std::size_t unwrapped_at(std::string_view text, std::size_t at) {
-  constexpr std::string_view wrappers[] = {"tensor(",     "Tensor(",     "tf.Tensor(", "np.float16(",
-                                           "np.float32(", "np.float64(", "Array(",     "DeviceArray("};
+  constexpr std::string_view wrappers[] = {"tensor(",     "Tensor(",     "tf.Tensor(",  "np.float16(",
+                                           "np.float32(", "np.float64(", "np.int32(",   "np.int64(",
+                                           "array(",      "Array(",      "DeviceArray("};
   for (const std::string_view wrapper : wrappers) {
     if (!text.substr(at).starts_with(wrapper)) continue;
     at += wrapper.size();
     const std::string_view list = text.substr(at);
     const bool is_of_one = list.starts_with("[") && list.substr(0, list.find(']')).find(',') == list.npos;
-    return is_of_one ? at + 1 : at;
+    return is_of_one ? std::min(text.find_first_not_of('[', at), text.size()) : at;
   }
   return at;
 }
@@ -82,7 +83,8 @@ std::optional<Number> raised(std::string_view text, const Number& base) {
   double exponent = 0;
   const char* const first = behind.data() + sign;
   const auto [end, error] = read_double(first, behind.data() + behind.size(), exponent);
-  if (base.value != 2 || error != std::errc()) return {};
+  if (error != std::errc()) return base;  // "**step 7**"
+  if (base.value != 2) return {};
   return Number{std::exp2(exponent), static_cast<std::size_t>(end - text.data())};
 }
 
@@ -123,7 +125,7 @@ bool begins_a_name(std::string_view text, std::size_t at) {
 
 /// Of "log2_loss_scale: 16", before a label that may lack its first letter.
 bool is_of_logarithm(std::string_view before) {
-  constexpr std::string_view logarithms[] = {"lg_", "log_", "log2_", "ln_"};
+  constexpr std::string_view logarithms[] = {"lg_", "log_", "log2_", "ln_", "log2 ", "log2-"};
   const auto ends = [before](std::string_view name) {
     return before.ends_with(name) ||
            (before.size() > name.size() && before.substr(0, before.size() - 1).ends_with(name));
@@ -131,17 +133,26 @@ bool is_of_logarithm(std::string_view before) {
   return std::ranges::any_of(logarithms, ends);
 }
 
-/// Whether a label is no part of a longer name, nor behind a word that makes it one of other things than the run's
-/// steps: "accum_step", "tokens/step", "accumulation step".
-bool names_a_counter(std::string_view text, std::size_t at) {
-  constexpr std::string_view others[] = {"accum", "accumulation", "micro", "per",   "skipped", "warmup",
-                                         "lr",    "save",         "log",   "eval",  "max",     "total",
-                                         "num",   "best",         "sub",   "inner", "decay",   "patience"};
-  if (at > 0 && (is_letter_or_digit(text[at - 1]) || std::strchr("_/-.", text[at - 1]) != nullptr)) return false;
-  while (at > 0 && text[at - 1] == ' ') --at;
-  std::size_t from = at;
+/// The letters in front of a label, behind blanks and, where they may be a part of its name, what joins names.
+std::string word_before(std::string_view text, std::size_t at, std::string_view joints) {
+  const std::size_t last = text.substr(0, at).find_last_not_of(joints);
+  const std::size_t end = last == text.npos ? 0 : last + 1;
+  std::size_t from = end;
   while (from > 0 && std::isalpha(static_cast<unsigned char>(text[from - 1])) != 0) --from;
-  return !holds(others, in_small_letters(text.substr(from, at - from)));
+  return in_small_letters(text.substr(from, end - from));
+}
+
+/// Whether a label is that of the run's steps, and not behind a word that makes it one of other things: "accum_step",
+/// "tokens/step", "accumulation step".
+bool names_a_counter(const LineField& field, std::string_view text, std::size_t at) {
+  constexpr std::string_view others[] = {
+      "accum", "accumulation", "micro", "per",      "skipped", "warmup", "lr",      "save", "eval",   "best",    "sub",
+      "inner", "decay",        "time",  "patience", "loss",    "tokens", "samples", "ms",   "images", "logging", "tok"};
+  constexpr std::string_view bounds[] = {"log", "max", "total", "num"};
+  if (field.may_have_prefix) return !holds(others, word_before(text, at, " _/-."));
+  if (at > 0 && (is_letter_or_digit(text[at - 1]) || std::strchr("_/-.", text[at - 1]) != nullptr)) return false;
+  const std::string word = word_before(text, at, " ");
+  return !holds(others, word) && !holds(bounds, word);
 }
 
 /// "412ms" is a time, and "8.78" a mean.
@@ -153,7 +164,7 @@ bool is_counted(const Number& number, Fact fact, char next) {
 std::optional<Number> find_number(const LineField& field, std::string_view text, std::size_t from, bool is_cut) {
   for (std::size_t at = text.find(field.label, from); at != text.npos; at = text.find(field.label, at + 1)) {
     if (field.is_whole && !begins_a_name(text, at)) continue;
-    if (field.is_counter && !names_a_counter(text, at)) continue;
+    if (field.is_counter && !names_a_counter(field, text, at)) continue;
     if (field.fact == Fact::printed && is_of_logarithm(text.substr(0, at))) continue;
     const auto number = number_at(text, at + field.label.size(), field.fact);
     if (!number || !is_followed(text, number->end, field.behind)) continue;

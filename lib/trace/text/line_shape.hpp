@@ -43,6 +43,7 @@ struct LineField {
   bool is_whole = false;    ///< no other word stands before the label: "loss", and neither "aux_loss" nor "aux loss"
   bool is_next = false;     ///< the label stands right behind the number of the field before
   bool is_counter = false;  ///< of steps or epochs, whole, without a unit: not "accum_step", "ms/step", "412ms"
+  bool may_have_prefix = false;  ///< of a counter: "cur_step", "GlobalStep", and "max_step", where nothing else is one
 };
 
 enum class Meaning : std::uint8_t {

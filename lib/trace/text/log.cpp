@@ -112,9 +112,9 @@ void Log::finish() {
   if (tells_scale(run_->trace())) return;
   if (aside_.trace().steps.empty()) tell_lone_losses();
   run_->tell_without_scale(aside_);
+  if (lone_.is_course()) return tell_late(lone_.steps(), &lone_);
   constexpr std::size_t least_of_epochs = 3;  // one may be a configuration
-  if (of_epochs_.size() >= least_of_epochs) return tell_late(of_epochs_, &of_epochs_);
-  if (lone_.is_course()) tell_late(lone_.steps(), &lone_);
+  if (of_epochs_.size() >= least_of_epochs) tell_late(of_epochs_, &of_epochs_);
 }
 
 bool Log::take(const Line& line) {
@@ -194,17 +194,30 @@ void Log::warn_of(const Facts& facts, std::string_view code) {
                        escaped(facts.line->text.substr(0, most)));
 }
 
-std::int64_t Log::first_epoch(const LineShape& shape, std::int64_t epoch, std::int64_t step) {
+/// Where no framework says: of a log that begins early in epoch 1 that is the first one.
+std::int64_t Log::first_epoch(const LineShape& shape, std::int64_t epoch, std::int64_t step, std::int64_t per_epoch) {
+  constexpr std::int64_t least_told = 10;  // of an epoch
   if (!shape.is_of_any_trainer) return shape.first_epoch;
-  if (!first_epoch_) first_epoch_ = epoch == 1 && step <= 1 ? epoch : shape.first_epoch;
+  const bool is_early = step <= std::max<std::int64_t>(1, per_epoch / least_told);
+  if (!first_epoch_) first_epoch_ = epoch == 1 && is_early ? epoch : shape.first_epoch;
   return *first_epoch_;
+}
+
+std::optional<std::int64_t> Log::number_in_epoch(std::int64_t epoch, std::int64_t step,
+                                                 std::optional<std::int64_t> total) {
+  const auto number = epochs_.number(epoch, step, total);
+  is_resumed_ = !number && epochs_.has_fallen();
+  return number;
 }
 
 /// Of so many, without an epoch.
 std::optional<std::int64_t> Log::number_in_bar(const LineShape& shape, std::int64_t step, std::int64_t total) {
   constexpr std::size_t most_bars = 64;
   if (bars_.size() >= most_bars && !bars_.contains({&shape, total})) return step;
-  return bars_[{&shape, total}].number(step, total);
+  BarClock& bar = bars_[{&shape, total}];
+  const auto number = bar.number(step, total);
+  is_resumed_ = bar.has_begun_anew();
+  return number;
 }
 
 std::optional<std::int64_t> Log::number_of(const Facts& facts) {
@@ -218,19 +231,20 @@ std::optional<std::int64_t> Log::number_of(const Facts& facts) {
   const auto per_epoch = as_step(facts.get(Fact::per_epoch));
   const auto epoch = as_step(facts.get(Fact::epoch));
   const auto total = as_step(facts.get(Fact::total));
-  if (step && epoch && !per_epoch) return epochs_.number(*epoch, *step, total);
-  const auto of_many = per_epoch ? per_epoch : total;
-  if (step && of_many && facts.shape->is_of_any_trainer && !facts.has(Fact::epoch)) {
-    return number_in_bar(*facts.shape, *step, *of_many);
+  if (step && epoch && !per_epoch) return number_in_epoch(*epoch, *step, total);
+  if (step && per_epoch && facts.shape->is_of_any_trainer && !facts.has(Fact::epoch)) {
+    return number_in_bar(*facts.shape, *step, *per_epoch);
   }
   if (!step || !epoch) return step;
   std::int64_t whole = 0, number = 0;
-  if (__builtin_mul_overflow(*epoch - first_epoch(*facts.shape, *epoch, *step), *per_epoch, &whole)) return {};
+  if (__builtin_mul_overflow(*epoch - first_epoch(*facts.shape, *epoch, *step, *per_epoch), *per_epoch, &whole))
+    return {};
   if (__builtin_add_overflow(whole, *step, &number)) return {};
   return number;
 }
 
 TraceStep Log::step_of(const Facts& facts) {
+  is_resumed_ = false;
   TraceStep step{.step = number_of(facts), .line = facts.line->number};
   step.scale = facts.get(Fact::before);
   step.after = facts.get(Fact::after);
@@ -516,6 +530,7 @@ void Log::tell_moment(const Facts& facts) {
   flush_first();
   is_dead_ = false;
   run_->trace().unit = facts.shape->unit;
+  if (std::exchange(is_resumed_, false)) run_->restart();
   step.source = source_of(*facts.shape);
   if (const auto total = as_count(facts.get(Fact::skipped_total))) tell_skipped(step, *total);
   // fairseq's line of an epoch comes between two reports, and the later one covers what lies behind it.

@@ -76,8 +76,9 @@ class Log {
   void tell_skipped(TraceStep& step, std::uint64_t total);
   [[nodiscard]] TraceStep step_of(const Facts& facts);
   [[nodiscard]] std::optional<std::int64_t> number_of(const Facts& facts);
+  std::optional<std::int64_t> number_in_epoch(std::int64_t epoch, std::int64_t step, std::optional<std::int64_t> total);
   std::optional<std::int64_t> number_in_bar(const LineShape& shape, std::int64_t step, std::int64_t total);
-  std::int64_t first_epoch(const LineShape& shape, std::int64_t epoch, std::int64_t step);
+  std::int64_t first_epoch(const LineShape& shape, std::int64_t epoch, std::int64_t step, std::int64_t per_epoch);
   std::uint32_t source_of(const LineShape& shape);
   [[nodiscard]] bool is_copy(const Facts& facts, const TraceStep& step);
   bool join(const LineShape& shape, const TraceStep& step);
@@ -109,8 +110,9 @@ class Log {
   EpochClock epochs_;
   std::map<std::pair<const LineShape*, std::int64_t>, BarClock> bars_;  ///< of the file, by how many there are
   std::optional<std::int64_t> first_epoch_;                             ///< where no framework says
-  const LineShape* reports_ = nullptr;                                  ///< the shape whose reports are followed
-  std::optional<std::int64_t> last_report_;                             ///< of the segment
+  bool is_resumed_ = false;                  ///< at the last step, which has no number that would show it
+  const LineShape* reports_ = nullptr;       ///< the shape whose reports are followed
+  std::optional<std::int64_t> last_report_;  ///< of the segment
   std::optional<std::uint64_t> last_total_;
   std::optional<std::int64_t> report_before_;  ///< the last one
   std::optional<std::int64_t> told_twice_;     ///< the last report of which there were two, with different counts

@@ -29,6 +29,8 @@ constexpr auto required_loss = std::to_array<LineField>({{loss, "Loss", true}});
 constexpr auto step_names = std::to_array<LineField>({
     {.fact = epoch, .label = "Epoch", .is_counter = true},
     {.fact = epoch, .label = "epoch", .is_counter = true},
+    {.fact = epoch, .label = "Epoch", .is_counter = true, .may_have_prefix = true},
+    {.fact = epoch, .label = "epoch", .is_counter = true, .may_have_prefix = true},
     {.fact = step, .label = "global_step", .is_counter = true},
     {.fact = step, .label = "train_step", .is_counter = true},
     {.fact = step, .label = "training_step", .is_counter = true},
@@ -42,7 +44,16 @@ constexpr auto step_names = std::to_array<LineField>({
     {.fact = step, .label = "iter", .is_counter = true},
     {.fact = step, .label = "Iter", .is_counter = true},
     {.fact = step, .label = "global_steps", .is_counter = true},
-    {.fact = step, .label = "steps", .is_required = true, .is_counter = true},
+    {.fact = step, .label = "steps", .is_counter = true},
+    {.fact = step, .label = "Skipped step", .is_whole = true},
+    {.fact = step, .label = "skipped step", .is_whole = true},
+    {.fact = step, .label = "step", .is_counter = true, .may_have_prefix = true},
+    {.fact = step, .label = "Step", .is_counter = true, .may_have_prefix = true},
+    {.fact = step, .label = "iteration", .is_counter = true, .may_have_prefix = true},
+    {.fact = step, .label = "Iteration", .is_counter = true, .may_have_prefix = true},
+    {.fact = step, .label = "iter", .is_counter = true, .may_have_prefix = true},
+    {.fact = step, .label = "Iter", .is_counter = true, .may_have_prefix = true},
+    {.fact = step, .label = "steps", .is_required = true, .is_counter = true, .may_have_prefix = true},
     {.fact = total, .label = "/", .is_next = true},
     {.fact = total, .label = " / ", .is_next = true},
 });
@@ -110,8 +121,17 @@ constexpr auto scale_in_epoch = joined(losses, place_in_epoch, usual_names, rare
 constexpr auto bare_scale_in_epoch = joined(bare_names, losses, place_in_epoch, norms);
 
 /// A logarithm, to the base of two.
-constexpr auto logarithm =
-    joined(losses, step_names, std::to_array<LineField>({{exponent, "log2_loss_scale", true}}), norms);
+constexpr auto logarithm = joined(losses, step_names,
+                                  std::to_array<LineField>({
+                                      {exponent, "log2_loss_scale"},
+                                      {exponent, "log2_grad_scale"},
+                                      {exponent, "log2 loss_scale"},
+                                      {exponent, "log2 loss scale"},
+                                      {exponent, "log2 grad scale"},
+                                      {exponent, "log2-loss-scale"},
+                                      {exponent, "log2-loss_scale", true},
+                                  }),
+                                  norms);
 
 /// A configuration has an epoch and a scale, too, and what looks like a table of meters is read by the shapes above.
 constexpr std::string_view no_step_of_epoch =
@@ -168,7 +188,8 @@ constexpr LineShape own_words_lines[] = {
      .fields = own_words_scale,
      .meaning = Meaning::report},
     {.kind = "log",
-     .needle = "log2_loss_scale",
+     .needle = "cale",
+     .also = "log2",
      .fields = logarithm,
      .meaning = Meaning::moment,
      .is_last_resort = true,
@@ -227,6 +248,7 @@ constexpr LineShape own_words_lines[] = {
      .fields = scale_in_epoch,
      .meaning = Meaning::moment,
      .is_last_resort = true,
+     .is_doubtful = true,
      .is_of_any_trainer = true},
     {.kind = "log",
      .needle = "cale",

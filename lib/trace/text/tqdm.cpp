@@ -12,7 +12,7 @@ using enum Fact;
 /// "Epoch 1/3:", "[Epoch 0 / Train]:", "Training epoch 1:"; in small letters what stands behind the bar may be called
 /// so.
 constexpr auto place_of_bar = std::to_array<LineField>({
-    {.fact = epoch, .label = "Epoch", .is_counter = true},
+    {.fact = epoch, .label = "Epoch", .is_counter = true, .may_have_prefix = true},
     {epoch, "rain epoch"},
     {epoch, "raining epoch"},
     {epoch, "epoch", false, ':'},

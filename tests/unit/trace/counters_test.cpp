@@ -49,12 +49,12 @@ TEST_CASE("steps by their longer names count as before") {
 
 TEST_CASE("a collapse under a number that always is the same is told, and that the number is none") {
   std::string text;
-  for (const char* scale : {"65536", "65536", "32768", "16384", "8192"}) {
-    text += "step 64 loss 3.2 loss_scale " + std::string(scale) + ".0\n";
+  for (int scale = 65536; scale >= 256; scale /= 2) {
+    text += "step 64 loss 3.2 loss_scale " + std::to_string(scale) + ".0\n";
   }
   const Trace trace = trace_of_log(text);
   CHECK(numbers_in(trace) == StepNumbers{64, none, none});
-  CHECK(steps_of(trace).back().after == 8192.0);
+  CHECK(steps_of(trace).back().after == 256.0);
   CHECK(has_warning(trace, "repeated-number"));
   CHECK_FALSE(
       has_warning(trace_of_log("step 1 loss_scale 65536.0\nstep 1 loss_scale 65536.0\nstep 1 loss_scale 32768.0\n"
@@ -84,7 +84,9 @@ TEST_CASE("rows that name an epoch and a batch are all read") {
 }
 
 TEST_CASE("rows of an epoch that name no batch are told without a number once their scales show that they are many") {
-  const Trace trace = trace_of({{"m.csv", "epoch,loss,loss_scale\n1,3,65536\n1,3,32768\n1,3,16384\n1,3,8192\n"}});
+  std::string rows = "epoch,loss,loss_scale\n";
+  for (int scale = 65536; scale >= 256; scale /= 2) rows += "1,3," + std::to_string(scale) + "\n";
+  const Trace trace = trace_of({{"m.csv", rows}});
   CHECK(numbers_in(trace) == StepNumbers{1, none, none});
   CHECK(has_warning(trace, "repeated-number"));
 }
@@ -116,4 +118,83 @@ TEST_CASE("scales beside samples of an epoch are told without a number") {
     const Trace trace = trace_of_log(text);
     CHECK(numbers_in(trace) == StepNumbers{none, none, none});
   }
+}
+
+TEST_CASE("several scalers, ranks or layers that tell of each step are no falls of one scale") {
+  std::string lines, rows = "step,layer,loss_scale\n";
+  for (int step = 0; step < 3; ++step) {
+    for (const char* scale : {"65536.0", "32768.0", "16384.0", "65536.0"}) {
+      lines += "step " + std::to_string(step) + " loss 2.3 loss_scale " + scale + "\n";
+      rows += std::to_string(step) + ",1," + scale + "\n";
+    }
+  }
+  for (const Trace& trace : {trace_of_log(lines), trace_of({{"m.csv", rows}})}) {
+    CHECK(numbers_in(trace) == StepNumbers{0, 1, 2});
+    CHECK_FALSE(has_warning(trace, "repeated-number"));
+  }
+}
+
+TEST_CASE("steps by names with a prefix count where a line has no other") {
+  for (const std::string name :
+       {"_step:", "cur_step:", "global-step:", "total_iter:", "n_iter:", "GlobalStep:", "globalstep:", "max step:",
+        "num_steps:", "trainer.global_step=", "**step", "Skipped step", "WARNING overflow, skipped step"}) {
+    INFO(name);
+    CHECK(numbers_in(trace_of_log(name + " 7** loss 3.2 loss_scale 65536.0\n")) == StepNumbers{7});
+  }
+}
+
+TEST_CASE("steps that begin again in epochs by names with a prefix are no restarts") {
+  for (const std::string name :
+       {"train_epoch", "current_epoch", "_epoch", "trainer.epoch", "TrainEpoch", "num_epoch"}) {
+    INFO(name);
+    const Trace trace = trace_of_log(name + ": 0 step: 0 loss_scale: 65536.0\n" + name +
+                                     ": 0 step: 1 loss_scale: 65536.0\n" + name + ": 1 step: 0 loss_scale: 65536.0\n");
+    CHECK(trace.segments.size() == 1);
+  }
+}
+
+TEST_CASE("rows whose epoch goes back are those of a run that was resumed") {
+  std::string rows;
+  for (const char* epoch : {"0", "1", "2", "1", "2"}) {
+    for (const char* batch : {"0", "1"}) {
+      rows += std::string("{\"epoch\": ") + epoch + ", \"batch\": " + batch + ", \"loss_scale\": 65536.0}\n";
+    }
+  }
+  CHECK(trace_of({{"m.jsonl", rows}}).segments.size() == 2);
+}
+
+TEST_CASE("a column that tells how large batches are leaves its rows to their epochs") {
+  const Trace trace = trace_of({{"m.csv", "epoch,batch,loss,loss_scale\n0,64,2,65536\n1,64,2,32768\n2,64,2,16384\n"}});
+  CHECK(numbers_in(trace) == StepNumbers{0, 1, 2});
+  CHECK(trace.unit == "epoch");
+  CHECK(numbers_in(trace_of({{"m.csv", "epoch,batch,loss_scale\n0,64,65536\n"}})) == StepNumbers{64});
+}
+
+TEST_CASE("a collapse in lines without a step is told beside lines of epochs that name another scale") {
+  std::string text;
+  for (const char* scale : {"65536.0", "32768.0", "16384.0", "8192.0"}) {
+    text += std::string("Gradient check done, loss scale: ") + scale + "\nEpoch 1 Loss: 2.3 kl_loss_scale: 4096.0\n";
+  }
+  CHECK(steps_of(trace_of_log(text)).back().after == 8192.0);
+}
+
+TEST_CASE("what else is called a scale beside an epoch is no loss scale") {
+  for (const std::string name : {"lr_scaler", "kl_loss_scale", "grl_grad_scale"}) {
+    INFO(name);
+    std::string text;
+    for (const char* scale : {"1.0", "0.5", "0.25", "0.125"})
+      text += "Epoch 1/30 Loss: 2.31 " + name + ": " + scale + "\n";
+    CHECK(trace_of_log(text).steps.empty());
+  }
+}
+
+TEST_CASE("what a row tells of an epoch behind its batches is no restart") {
+  std::string rows;
+  for (const std::string epoch : {"0", "1"}) {
+    for (const char* batch : {"0", "1", "2"}) {
+      rows += "{\"epoch\": " + epoch + ", \"batch\": " + batch + ", \"loss_scale\": 65536.0}\n";
+    }
+    rows += "{\"epoch\": " + epoch + ", \"train_loss\": 2.1, \"loss_scale\": 65536.0}\n";
+  }
+  CHECK(trace_of({{"m.jsonl", rows}}).segments.size() == 1);
 }

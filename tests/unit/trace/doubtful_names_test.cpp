@@ -39,6 +39,22 @@ TEST_CASE("a column that is called scale alone, or train_scale, is a loss scale 
   CHECK(scales_in_csv("train_scale", {"65536.0", "32768.0", "512.0"}) == ScalesTold{65536, 32768, 512});
 }
 
+TEST_CASE("a column that is called scale is a loss scale, too, if it goes by factors of two") {
+  CHECK(scales_in_csv("scale", {"512.0", "256.0", "128.0"}) == ScalesTold{512, 256, 128});
+  CHECK(scales_in_csv("scale", {"65537.0", "32768.5", "16384.25"}) == ScalesTold{65537, 32768.5, 16384.25});
+  CHECK(scales_in_csv("scale", {"512.0", "512.0", "65536.0"}) == ScalesTold{512, 512, 65536});
+  CHECK(scales_in_csv("scale", {"14.28", "14.28"}).empty());
+}
+
+TEST_CASE("a column that could be a loss scale and is left out is named, and its losses are kept") {
+  const Trace trace = trace_of({{"m.csv", "step,loss,scale\n1,3.2,14.28\n2,3.1,13.86\n"}});
+  CHECK(trace.steps.empty());
+  CHECK(trace.without_scale.size() == 2);
+  REQUIRE_FALSE(trace.warnings.empty());
+  CHECK(trace.warnings[0].text ==
+        "\"scale\" could be a loss scale, but does not go as one: ask for it by its name (--tag scale)");
+}
+
 TEST_CASE("a column of logarithms tells means of scales") {
   CHECK(scales_in_csv("lg_loss_scale", {"15", "14", "13"}) == ScalesTold{32768, 16384, 8192});
   CHECK(steps_of(trace_of({{"m.csv", "step,lg_loss_scale,loss\n1,15,3\n"}})).front().smoothed == 32768.0);
@@ -47,14 +63,18 @@ TEST_CASE("a column of logarithms tells means of scales") {
 TEST_CASE("a scale that is printed as a power, or a logarithm, of two is no scale of 2 or 16") {
   CHECK(scale_in("loss scale: 2^16") == ScalesTold{65536});
   CHECK(scale_in("loss_scale=2**-3") == ScalesTold{0.125});
-  CHECK(scale_in("log2_loss_scale: 16") == ScalesTold{65536});
+  for (const std::string name : {"log2_loss_scale", "log2_grad_scale", "log2 loss_scale", "log2-loss_scale"}) {
+    INFO(name);
+    CHECK(scale_in(name + ": 16") == ScalesTold{65536});
+  }
   CHECK(scale_in("loss_scale: 10^4").empty());
 }
 
 TEST_CASE("numbers are read as NumPy, JAX and torch print them") {
-  for (const std::string number : {"np.float32(65536.0)", "np.float64(65536.0)", "Array(65536.0, dtype=float32)",
-                                   "tensor(65536., device='cuda:0')", "tensor([65536.0], device='cuda:0')",
-                                   "tf.Tensor(65536.0, shape=(), dtype=float32)"}) {
+  for (const std::string number :
+       {"np.float32(65536.0)", "np.float64(65536.0)", "Array(65536.0, dtype=float32)",
+        "tensor(65536., device='cuda:0')", "tensor([65536.0], device='cuda:0')", "np.int64(65536)", "array([65536.])",
+        "tensor([[65536.]])", "tf.Tensor(65536.0, shape=(), dtype=float32)"}) {
     INFO(number);
     CHECK(scale_in("'loss_scale': " + number) == ScalesTold{65536});
   }

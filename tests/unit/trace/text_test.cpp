@@ -543,7 +543,7 @@ TEST_CASE("a bar of tqdm that shows a scale tells the scale of its steps") {
       steps_of(trace_of_log("Epoch 1:   2%|2  | 7/100 [00:10<1:45:40,  1.55it/s, loss=0.123, grad_scale=65536.0]\r"
                             "Epoch 1:   2%|2  | 8/100 [00:11<1:45:40,  1.55it/s, loss=nan, grad_scale=32768.0]\n"));
   REQUIRE(steps.size() == 2);
-  CHECK(steps[1].step == 108);
+  CHECK(steps[1].step == 8);
   CHECK(steps[1].after == 32768);
   CHECK(steps[0].loss == 0.123F);
 }
