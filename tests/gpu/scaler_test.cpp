@@ -221,7 +221,7 @@ TEST_CASE("memory that the GPU does not reach is refused by name: tensors, outpu
   CHECK_THROWS_WITH(alone->write({&out, 1}, nullptr, nullptr), refused("output 0"));
   std::int32_t tracker = 0;
   auto* device = static_cast<float*>(values.tensor().data);
-  CHECK_THROWS_WITH(scaler->update_elsewhere({device, &tracker, device}, nullptr), refused("the growth tracker"));
+  CHECK_THROWS_WITH(scaler->update_elsewhere({device, &tracker, device + 1}, nullptr), refused("the growth tracker"));
   alone->observe(nullptr);
   CHECK(vectors::Json::parse(alone->statistics(nullptr)).at("total").at("max_abs") == 8.0);
 }
