@@ -65,8 +65,8 @@ struct Attested {
 };
 
 /// In every checkpoint that is read.
-std::vector<Pending> unfinished_of(const AttestVerbOptions& options, const std::string& path,
-                                   const std::optional<Pending>& pending) {
+std::vector<Pending> unfinished_while_attested(const AttestVerbOptions& options, const std::string& path,
+                                               const std::optional<Pending>& pending) {
   if (options.all && !is_url(path)) return unfinished_below({path}, scope_for_reading);
   return pending ? std::vector{*pending} : std::vector<Pending>{};
 }
@@ -78,7 +78,7 @@ Attested attested(const Terminal& terminal, const AttestVerbOptions& options, To
   const AttestScope scope = options.all ? AttestScope::everything : AttestScope::checkpoint;
   try {
     Opened opened = open_for_reading(terminal, path, {});
-    std::vector<Pending> unfinished = unfinished_of(options, path, opened.pending);
+    std::vector<Pending> unfinished = unfinished_while_attested(options, path, opened.pending);
     tell_unfinished(terminal, unfinished);
     tell_foreign_records(terminal, opened.checkpoint);
     Attestation attestation = attest(opened.checkpoint, release, scope, files_of(path));

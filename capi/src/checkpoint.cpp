@@ -71,7 +71,7 @@ SettledCheckpoint settled(const char* path, const Journals& journals) {
 }
 
 /// What is not finished in either.
-std::vector<Pending> unfinished_of(const SettledCheckpoint& a, const SettledCheckpoint& b) {
+std::vector<Pending> unfinished_of_both(const SettledCheckpoint& a, const SettledCheckpoint& b) {
   std::vector<Pending> unfinished;
   for (const SettledCheckpoint* one : {&a, &b}) {
     if (one->pending) unfinished.push_back(*one->pending);
@@ -80,7 +80,8 @@ std::vector<Pending> unfinished_of(const SettledCheckpoint& a, const SettledChec
 }
 
 /// In every checkpoint that is looked at.
-std::vector<Pending> unfinished_of(const SettledCheckpoint& read, AttestScope scope, const Journals& journals) {
+std::vector<Pending> unfinished_while_attested(const SettledCheckpoint& read, AttestScope scope,
+                                               const Journals& journals) {
   if (scope == AttestScope::everything) {
     return unfinished_below({read.checkpoint.target}, journals.scopes_for_reading());
   }
@@ -123,7 +124,7 @@ int32_t tare_checkpoint_diff(tare_text** out, const char* a, const char* b, cons
     const SettledCheckpoint one = settled(a, journals);
     const SettledCheckpoint other = settled(b, journals);
     const auto found = differences(one.checkpoint, other.checkpoint);
-    return new_text(diff_json(one.checkpoint, other.checkpoint, found, unfinished_of(one, other)));
+    return new_text(diff_json(one.checkpoint, other.checkpoint, found, unfinished_of_both(one, other)));
   });
 }
 
@@ -138,7 +139,7 @@ int32_t tare_checkpoint_attest(tare_text** out, const char* path, const char* op
     const SettledCheckpoint read = settled(path, journals);
     const AttestScope scope = all ? AttestScope::everything : AttestScope::checkpoint;
     const Attestation attestation = attest(read.checkpoint, torch, scope);
-    return new_text(attest_json(read.checkpoint, attestation, unfinished_of(read, scope, journals)));
+    return new_text(attest_json(read.checkpoint, attestation, unfinished_while_attested(read, scope, journals)));
   });
 }
 

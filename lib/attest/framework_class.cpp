@@ -28,18 +28,19 @@ constexpr ClassName tare[] = {
 #include "lib/attest/frameworks/tare.inc"
 };
 
-constexpr FrameworkTable tables[] = {
+constexpr FrameworkTable listed_classes[] = {
     {"Python", python},     {"NumPy", numpy}, {"torch", torch}, {"torch.nn", torch_nn}, {"Hugging Face", hugging_face},
     {"trainers", trainers}, {"tare", tare},
 };
 
 constexpr bool all_sorted() {
-  return std::ranges::all_of(tables, [](const FrameworkTable& table) { return std::ranges::is_sorted(table.classes); });
+  return std::ranges::all_of(listed_classes,
+                             [](const FrameworkTable& table) { return std::ranges::is_sorted(table.classes); });
 }
 static_assert(all_sorted());
 
 std::vector<FrameworkTable> all_tables() {
-  std::vector<FrameworkTable> all(std::begin(tables), std::end(tables));
+  std::vector<FrameworkTable> all(std::begin(listed_classes), std::end(listed_classes));
   for (const Dialect* dialect : dialects()) {
     if (!dialect->classes.empty()) all.push_back({dialect->name, dialect->classes});
   }

@@ -17,7 +17,7 @@ constexpr auto constants =
 constexpr auto called = std::to_array<std::string_view>({"dict", "float"});
 /// With which something is called, imported or assigned without a bracket.
 constexpr auto statements = std::to_array<std::string_view>({"class", "def", "exec", "for", "import", "print", "with"});
-constexpr std::string_view blanks = " \t\r";
+constexpr std::string_view blanks_of_python = " \t\r";
 constexpr int deepest = 64;
 
 bool begins_name(char c) {
@@ -63,7 +63,8 @@ class LiteralReader {
     while (!rest_.empty()) {
       if (rest_.front() == '#') {
         skip_comment();
-      } else if (blanks.find(rest_.front()) != blanks.npos || (is_bracketed && rest_.front() == '\n')) {
+      } else if (blanks_of_python.find(rest_.front()) != blanks_of_python.npos ||
+                 (is_bracketed && rest_.front() == '\n')) {
         rest_.remove_prefix(1);
       } else {
         return;

@@ -40,7 +40,7 @@ struct Place {
 };
 
 constexpr std::string_view networks = "dynamic_network_architectures";
-constexpr auto places = std::to_array<Place>({
+constexpr auto known_places = std::to_array<Place>({
     {{"meta", "cfg"}, in_pickles, Use::executed},
     {{"meta", "config"}, in_pickles, Use::executed},
     {{"runtime_info", "cfg"}, in_pickles, Use::executed},
@@ -81,7 +81,7 @@ class PlaceReader {
     for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
       if (tree_.kind(pairs[i]) != Kind::string) continue;
       const std::string_view key = tree_.text(pairs[i]);
-      for (const Place& place : places) {
+      for (const Place& place : known_places) {
         if ((place.origins & origin_) != 0 && place.keys.front() == key) follow(place, map, pairs[i + 1]);
       }
     }
