@@ -7,17 +7,26 @@
 
 namespace tare {
 
+/// The power of two that a value was before it was rounded for print; itself, where there is none.
+inline double before_rounding(double value) {
+  constexpr double most_off = 0.005;
+  if (!std::isfinite(value) || value <= 0) return value;
+  const double power = std::exp2(std::round(std::log2(value)));
+  return std::abs(power / value - 1) <= most_off ? power : value;
+}
+
 class DoubtfulColumn {
  public:
   /// Whether `value`, the next one, could be told, if the column is a scale. Of one that begins as a loss scale does,
   /// what fits none is left out: means.
   bool may_have(double value) {
     if (!has_begun_) begin(value);
-    if (begins_as_scale_) return may_go_on_as_scale(value);
-    has_other_ = has_other_ || !may_go_on_as_scale(value) || (value < 1 && value != 0 && !is_power_of_two(value));
-    if (!std::isfinite(value) || value == 0) return true;
+    const double power = before_rounding(value);
+    if (begins_as_scale_) return may_go_on_as_scale(power);
+    if (!std::isfinite(value) || std::abs(value) < least_told) return true;
+    has_other_ = has_other_ || !is_power_of_two(power);
     has_moved_ = has_moved_ || value != last_;
-    moves_otherwise_ = moves_otherwise_ || (value != last_ && value != 2 * last_ && 2 * value != last_);
+    moves_otherwise_ = moves_otherwise_ || (value != last_ && !is_backoff_or_growth(value / last_));
     last_ = value;
     return true;
   }
@@ -32,10 +41,20 @@ class DoubtfulColumn {
   void begin(double value) {
     if (!std::isfinite(value) || value == 0) return;
     has_begun_ = true;
-    begins_as_scale_ = may_begin_as_scale(value);
+    const double power = before_rounding(value);
+    begins_as_scale_ = may_begin_as_scale(power);
+    has_other_ = std::abs(value) < least_told && !is_power_of_two(power);
     last_ = value;
   }
 
+  /// By one or several factors of two: not every step need be told.
+  static bool is_backoff_or_growth(double ratio) {
+    constexpr double most_off = 0.01;
+    const double octaves = std::round(std::log2(ratio));
+    return octaves != 0 && std::abs(ratio / std::exp2(octaves) - 1) <= most_off;
+  }
+
+  static constexpr double least_told = 0x1p-6;  ///< of what is smaller, print leaves no more than a digit or two
   double last_ = 0;
   bool has_begun_ = false, begins_as_scale_ = false, has_other_ = false, has_moved_ = false, moves_otherwise_ = false;
 };

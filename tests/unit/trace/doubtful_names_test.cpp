@@ -46,6 +46,16 @@ TEST_CASE("a column that is called scale is a loss scale, too, if it goes by fac
   CHECK(scales_in_csv("scale", {"14.28", "14.28"}).empty());
 }
 
+TEST_CASE("a collapse in a column that was rounded for print, or told every tenth step, is not hidden by its name") {
+  CHECK(scales_in_csv("scale", {"6.554e+04", "3.277e+04", "1.638e+04", "0.0004883"}).size() == 4);
+  CHECK(scales_in_csv("train/scale", {"1.67772e+07", "8.38861e+06"}).size() == 2);
+  CHECK(scales_in_csv("scale", {"10000", "2500", "312.5", "0.0001"}).size() == 4);
+  CHECK(scales_in_csv("scale", {"512.00", "0.01", "0.00"}).size() == 3);
+  CHECK(scales_in_csv("scale", {"14.286", "14.272", "14.258"}).empty());
+  CHECK(scales_in_csv("scale", {"0.18215", "0.18215"}).empty());
+  CHECK(scales_in_csv("scale", {"0.01", "0.01", "0.009"}).empty());
+}
+
 TEST_CASE("a column that could be a loss scale and is left out is named, and its losses are kept") {
   const Trace trace = trace_of({{"m.csv", "step,loss,scale\n1,3.2,14.28\n2,3.1,13.86\n"}});
   CHECK(trace.steps.empty());
