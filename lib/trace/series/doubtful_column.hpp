@@ -7,21 +7,13 @@
 
 namespace tare {
 
-/// The power of two that a value was before it was rounded for print; itself, where there is none.
-inline double before_rounding(double value) {
-  constexpr double most_off = 0.005;
-  if (!std::isfinite(value) || value <= 0) return value;
-  const double power = std::exp2(std::round(std::log2(value)));
-  return std::abs(power / value - 1) <= most_off ? power : value;
-}
-
 class DoubtfulColumn {
  public:
   /// Whether `value`, the next one, could be told, if the column is a scale. Of one that begins as a loss scale does,
   /// what fits none is left out: means.
   bool may_have(double value) {
     if (!has_begun_) begin(value);
-    const double power = before_rounding(value);
+    const double power = of_digits(fewest_digits, value);
     if (begins_as_scale_) return may_go_on_as_scale(power);
     if (!std::isfinite(value) || std::abs(value) < least_told) return true;
     has_other_ = has_other_ || !is_power_of_two(power);
@@ -41,7 +33,7 @@ class DoubtfulColumn {
   void begin(double value) {
     if (!std::isfinite(value) || value == 0) return;
     has_begun_ = true;
-    const double power = before_rounding(value);
+    const double power = of_digits(fewest_digits, value);
     begins_as_scale_ = may_begin_as_scale(power);
     has_other_ = std::abs(value) < least_told && !is_power_of_two(power);
     last_ = value;
@@ -54,6 +46,7 @@ class DoubtfulColumn {
     return octaves != 0 && std::abs(ratio / std::exp2(octaves) - 1) <= most_off;
   }
 
+  static constexpr int fewest_digits = 3;       ///< that a column is printed with
   static constexpr double least_told = 0x1p-6;  ///< of what is smaller, print leaves no more than a digit or two
   double last_ = 0;
   bool has_begun_ = false, begins_as_scale_ = false, has_other_ = false, has_moved_ = false, moves_otherwise_ = false;
